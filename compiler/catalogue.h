@@ -1,0 +1,67 @@
+// What kernelmap knows of layers and kernels: the files under kernels/, embedded at build time.
+//
+// A layer file (kernels/layers/NAME.toml) says which classes may be the layer and, as TorchScript
+// source, what its stock code computes. A kernel manifest (kernels/builtin/NAME/manifest.toml)
+// says which of those references the kernel stands for and how it is called.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kernelmap {
+
+/// One way in which stock code computes a layer. `source` is TorchScript: helper functions, then
+/// `def forward(...)`. Parameters of type Tensor bind to tensors, `float` and `int` parameters to
+/// constants of the model.
+struct Reference {
+  std::string name;    // unique within the layer: "llama"
+  std::string source;
+};
+
+struct Layer {
+  std::string name;                  // "RMSNorm", "rotary_pos_emb"
+  bool function = false;             // matched inside modules, not as a module
+  std::vector<std::string> classes;  // whole class names that are this layer
+  std::vector<std::string> hints;    // class names (or suffixes) that may be it
+  std::vector<std::string> input;    // parameters of the references that are the module's inputs
+  std::vector<Reference> references; // tried in this order
+};
+
+/// How a kernel computes a layer: `source` is TorchScript whose `def forward(...)` has the same
+/// parameters as the references it stands for.
+struct Implementation {
+  std::string layer;
+  std::vector<std::string> references;  // names of references of the layer
+  std::string source;
+  std::vector<std::string> same_dtype;  // parameters that must have one dtype, when they are bound
+  bool contiguous_output = true;        // false: a consumer that needs strides gets a copy
+};
+
+struct Kernel {
+  std::string name;                  // "rms_norm" of builtin:rms_norm
+  std::string summary;
+  std::vector<std::string> devices;  // "cpu", "cuda"
+  std::vector<std::string> dtypes;   // "float32", "bfloat16", "float16"
+  bool backward = false;
+  bool torch_compile = false;
+  bool deterministic = true;
+  std::map<std::string, double> tolerance;  // dtype -> |a-b| <= tolerance * max|b|
+  std::vector<Implementation> implementations;
+};
+
+struct Catalogue {
+  std::vector<Layer> layers;    // sorted by name
+  std::vector<Kernel> kernels;  // sorted by name
+  const Layer* FindLayer(std::string_view name) const;
+  const Kernel* FindKernel(std::string_view name) const;
+};
+
+/// The embedded catalogue. Its files are checked by tests, so a broken one ends the program.
+const Catalogue& BuiltinCatalogue();
+
+/// The embedded text of kernels/default_mapping.toml.
+std::string_view DefaultMappingText();
+
+}  // namespace kernelmap

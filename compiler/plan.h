@@ -1,0 +1,78 @@
+// A config resolved for one target: for each name the kernel that stands for it, or why none does.
+// Plain data; JSON (schemas/plan.schema.json) is its truth.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/report.h"
+#include "compiler/target.h"
+
+namespace kernelmap {
+
+enum class Decision { kKernel, kFallback, kDisabled };
+
+struct TraceStep {
+  std::string step;  // "entry", "capability", "mode", "trust", "variant", ...
+  bool ok = true;
+  std::string text;
+};
+
+struct PlanEntry {
+  std::string name;
+  Decision decision = Decision::kFallback;
+  std::string mode;                    // the mode whose value was taken: "inference", "fallback"
+  std::optional<KernelUse> kernel;
+  std::string interval;                // "cuda>=8.0,<=8.9"; "" when unbounded
+  std::vector<std::string> only, except;
+  std::string guard = "semantic";
+  std::optional<Reason> reason;
+  std::optional<Position> source;
+  bool from_config = false;            // the config itself maps the name (else it is inherited)
+  std::vector<TraceStep> trace;
+};
+
+/// Classes that answer to a name beside those the catalogue knows: `[[model.layer]]`.
+struct ExtraClass {
+  std::string name, class_name;
+};
+
+struct Plan {
+  Target target;
+  std::string config_file;    // base name; "" for the default mapping alone
+  std::string config_sha256;
+  std::string model_root;                 // [model] root
+  std::vector<std::string> model_inputs;  // [model] inputs
+  std::vector<ExtraClass> extra_classes;
+  bool error_on_fallback = false;         // on_fallback = "error"
+  std::vector<PlanEntry> entries;         // one a name, sorted
+  std::vector<Site> sites;                // with a model
+  bool has_sites = false;
+  const PlanEntry* Find(std::string_view name) const;
+};
+
+/// kernelmap-plan/1, ending in a newline.
+std::string PlanToJson(const Plan& plan);
+std::string PlanToText(const Plan& plan);
+
+/// One module of a model, as the archive's module tree gives it.
+struct ModuleInfo {
+  std::string path;        // "" is the root
+  std::string class_name;  // unmangled, last component
+};
+
+/// The plan entries that a class answers to, those of the config first, then the longest name.
+/// `hinted` names come from catalogue hints: they make a site only where their code unifies, or
+/// where the config itself maps the name.
+struct Answer {
+  const PlanEntry* entry = nullptr;
+  bool hinted = false;
+};
+std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name);
+
+/// Whether `path` matches one of the patterns after `root` is put before each.
+bool PathMatches(std::string_view path, std::string_view root,
+                 const std::vector<std::string>& patterns);
+
+}  // namespace kernelmap
