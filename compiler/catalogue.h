@@ -16,17 +16,17 @@ namespace kernelmap {
 /// `def forward(...)`. Parameters of type Tensor bind to tensors, `float` and `int` parameters to
 /// constants of the model.
 struct Reference {
-  std::string name;    // unique within the layer: "llama"
+  std::string name;  // unique within the layer: "llama"
   std::string source;
 };
 
 struct Layer {
-  std::string name;                  // "RMSNorm", "rotary_pos_emb"
-  bool function = false;             // matched inside modules, not as a module
-  std::vector<std::string> classes;  // whole class names that are this layer
-  std::vector<std::string> hints;    // class names (or suffixes) that may be it
-  std::vector<std::string> input;    // parameters of the references that are the module's inputs
-  std::vector<Reference> references; // tried in this order
+  std::string name;                   // "RMSNorm", "rotary_pos_emb"
+  bool function = false;              // matched inside modules, not as a module
+  std::vector<std::string> classes;   // whole class names that are this layer
+  std::vector<std::string> hints;     // class names (or suffixes) that may be it
+  std::vector<std::string> input;     // parameters of the references that are the module's inputs
+  std::vector<Reference> references;  // tried in this order
 };
 
 /// How a kernel computes a layer: `source` is TorchScript whose `def forward(...)` has the same
@@ -40,7 +40,7 @@ struct Implementation {
 };
 
 struct Kernel {
-  std::string name;                  // "rms_norm" of builtin:rms_norm
+  std::string name;  // "rms_norm" of builtin:rms_norm
   std::string summary;
   std::vector<std::string> devices;  // "cpu", "cuda"
   std::vector<std::string> dtypes;   // "float32", "bfloat16", "float16"

@@ -22,14 +22,14 @@ struct TraceStep {
 struct PlanEntry {
   std::string name;
   Decision decision = Decision::kFallback;
-  std::string mode;                    // the mode whose value was taken: "inference", "fallback"
+  std::string mode;  // the mode whose value was taken: "inference", "fallback"
   std::optional<KernelUse> kernel;
-  std::string interval;                // "cuda>=8.0,<=8.9"; "" when unbounded
+  std::string interval;  // "cuda>=8.0,<=8.9"; "" when unbounded
   std::vector<std::string> only, except;
   std::string guard = "semantic";
   std::optional<Reason> reason;
   std::optional<Position> source;
-  bool from_config = false;            // the config itself maps the name (else it is inherited)
+  bool from_config = false;  // the config itself maps the name (else it is inherited)
   std::vector<TraceStep> trace;
 };
 
@@ -40,14 +40,14 @@ struct ExtraClass {
 
 struct Plan {
   Target target;
-  std::string config_file;    // base name; "" for the default mapping alone
+  std::string config_file;  // base name; "" for the default mapping alone
   std::string config_sha256;
   std::string model_root;                 // [model] root
   std::vector<std::string> model_inputs;  // [model] inputs
   std::vector<ExtraClass> extra_classes;
-  bool error_on_fallback = false;         // on_fallback = "error"
-  std::vector<PlanEntry> entries;         // one a name, sorted
-  std::vector<Site> sites;                // with a model
+  bool error_on_fallback = false;  // on_fallback = "error"
+  std::vector<PlanEntry> entries;  // one a name, sorted
+  std::vector<Site> sites;         // with a model
   bool has_sites = false;
   const PlanEntry* Find(std::string_view name) const;
 };

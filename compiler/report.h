@@ -18,13 +18,13 @@ struct Position {
 };
 
 struct KernelUse {
-  std::string ref;                      // as the config wrote it: "builtin:rms_norm"
-  std::string name;                     // "rms_norm"
+  std::string ref;   // as the config wrote it: "builtin:rms_norm"
+  std::string name;  // "rms_norm"
   std::optional<std::string> repo, revision, variant, digest, trust;
 };
 
 struct Reason {
-  std::string code;        // a word of reasons.def
+  std::string code;  // a word of reasons.def
   std::string text;
   std::string difference;  // first difference between reference and model; empty when none
 };
@@ -33,9 +33,9 @@ enum class Action { kReplaced, kFused, kAlready, kExcluded, kDisabled, kFallback
 std::string_view ActionName(Action action);
 
 struct Site {
-  std::string path;        // as named_modules() gives it; "" is the root
-  std::string class_name;  // last component, unmangled
-  std::string name;        // the layer or function name
+  std::string path;          // as named_modules() gives it; "" is the root
+  std::string class_name;    // last component, unmangled
+  std::string name;          // the layer or function name
   std::optional<int> index;  // tells several sites of one name in one module apart, from 0
   Action action = Action::kFallback;
   std::optional<KernelUse> kernel;
@@ -44,15 +44,15 @@ struct Site {
   std::string proof;                 // "semantic", "numeric", "name" or ""
   std::string reference;             // the reference that matched: "llama"; "" when none
   std::optional<Reason> reason;
-  std::optional<Position> source;    // the config entry that decided
-  std::string model_source;          // "modeling_qwen3.py:63"; "" when unknown
+  std::optional<Position> source;  // the config entry that decided
+  std::string model_source;        // "modeling_qwen3.py:63"; "" when unknown
 };
 
 struct Report {
   Target target;
-  std::string model_file;    // base name
+  std::string model_file;  // base name
   std::string model_sha256;
-  std::vector<Site> sites;   // sorted by path (order of the module tree), then name, index
+  std::vector<Site> sites;  // sorted by path (order of the module tree), then name, index
 };
 
 /// kernelmap-report/1, ending in a newline.

@@ -1,0 +1,99 @@
+#include "compiler/archive/file.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace kernelmap {
+namespace {
+
+ArchiveError ReadFailed(const char* reason) {
+  return ErrorOf(ArchiveErrorCode::kCannotRead, std::string("cannot read it: ") + reason);
+}
+
+}  // namespace
+
+std::string Describe(const ArchiveError& error) {
+  if (!error.has_offset) return error.message;
+  std::string place = "byte " + std::to_string(error.offset);
+  if (!error.entry.empty()) place += " of `" + error.entry + "`";
+  return error.message + " (" + place + ")";
+}
+
+ArchiveResult<InputFile> InputFile::Open(const std::string& path) {
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return ReadFailed(std::strerror(errno));
+  InputFile file(fd, 0);
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return ReadFailed(std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) return ReadFailed("it is a directory");
+  if (!S_ISREG(status.st_mode)) return ReadFailed("it is not a regular file");
+  file.size_ = static_cast<uint64_t>(status.st_size);
+  return file;
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+
+InputFile& InputFile::operator=(InputFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+ArchiveResult<std::string> InputFile::Read(uint64_t offset, uint64_t size) const {
+  if (offset > size_ || size > size_ - offset) {
+    return ErrorAt(ArchiveErrorCode::kTruncated, size_, "the file ends too early");
+  }
+  std::string bytes(size, '\0');
+  uint64_t done = 0;
+  while (done < size) {
+    const ssize_t n = pread(descriptor_, bytes.data() + done, size - done,
+                            static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ReadFailed(std::strerror(errno));
+    if (n == 0) return ErrorAt(ArchiveErrorCode::kTruncated, offset + done, "the file shrank");
+    done += static_cast<uint64_t>(n);
+  }
+  return bytes;
+}
+
+ArchiveResult<std::string> Sha256File(const std::string& path) {
+  ArchiveResult<InputFile> file = InputFile::Open(path);
+  if (!file) return file.error();
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
+                                                                        &EVP_MD_CTX_free);
+  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
+    return ErrorOf(ArchiveErrorCode::kCannotRead, "SHA-256 is not available");
+  }
+  constexpr uint64_t kChunk = 1 << 20;
+  for (uint64_t offset = 0; offset < file->size(); offset += kChunk) {
+    const ArchiveResult<std::string> bytes =
+        file->Read(offset, std::min(kChunk, file->size() - offset));
+    if (!bytes) return bytes.error();
+    EVP_DigestUpdate(context.get(), bytes->data(), bytes->size());
+  }
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  EVP_DigestFinal_ex(context.get(), digest, &length);
+  std::string hex;
+  for (unsigned int i = 0; i < length; ++i) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    hex += kDigits[digest[i] >> 4];
+    hex += kDigits[digest[i] & 15];
+  }
+  return hex;
+}
+
+}  // namespace kernelmap

@@ -1,0 +1,173 @@
+#include "compiler/catalogue.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "compiler/document.h"
+#include "compiler/embedded.h"
+
+namespace kernelmap {
+namespace {
+
+constexpr std::string_view kDefaultMapping = "kernels/default_mapping.toml";
+
+// Reads one embedded file. Those are ours and tests check them, so what is wrong ends the program
+// with a message for whoever just edited one.
+class EmbeddedReader {
+ public:
+  explicit EmbeddedReader(const EmbeddedFile& file)
+      : diagnostics_(std::make_shared<Source>(std::string(file.name), std::string(file.text))) {
+    std::optional<Node> root = ReadDocument(Syntax::kToml, &diagnostics_);
+    if (!root) Fail(diagnostics_.list().front().span, diagnostics_.list().front().message);
+    root_ = std::move(*root);
+  }
+
+  const Node& root() const { return root_; }
+
+  [[noreturn]] void Fail(Span at, std::string_view message) const {
+    const Source& source = *diagnostics_.source();
+    std::fprintf(stderr, "kernelmap: built-in file %s:%d: %.*s\n", source.name().c_str(),
+                 source.Locate(at.begin).line, static_cast<int>(message.size()), message.data());
+    std::exit(2);
+  }
+
+  void AllowKeys(const Node& table, std::initializer_list<std::string_view> keys) const {
+    for (const Member& member : table.members) {
+      if (std::find(keys.begin(), keys.end(), member.key) == keys.end()) {
+        Fail(member.key_span, "unknown key " + member.key);
+      }
+    }
+  }
+
+  std::string Text(const Node& table, std::string_view key) const {
+    return Get(table, key, Node::Kind::kString).text;
+  }
+  bool Bool(const Node& table, std::string_view key, bool otherwise) const {
+    return table.Find(key) ? Get(table, key, Node::Kind::kBool).boolean : otherwise;
+  }
+  std::vector<std::string> Texts(const Node& table, std::string_view key) const {
+    std::vector<std::string> texts;
+    if (!table.Find(key)) return texts;
+    for (const Node& item : Get(table, key, Node::Kind::kArray).items) {
+      if (!item.Is(Node::Kind::kString)) Fail(item.span, "not a string");
+      texts.push_back(item.text);
+    }
+    return texts;
+  }
+  const std::vector<Node>& Tables(const Node& table, std::string_view key) const {
+    static const std::vector<Node> none;
+    if (!table.Find(key)) return none;
+    const std::vector<Node>& items = Get(table, key, Node::Kind::kArray).items;
+    for (const Node& item : items) {
+      if (!item.Is(Node::Kind::kTable)) Fail(item.span, "not a table");
+    }
+    return items;
+  }
+
+ private:
+  const Node& Get(const Node& table, std::string_view key, Node::Kind kind) const {
+    const Member* member = table.Find(key);
+    if (!member) Fail(table.span, "no key " + std::string(key));
+    if (!member->value.Is(kind)) {
+      Fail(member->value.span, std::string(key) + " is not " + std::string(KindName(kind)));
+    }
+    return member->value;
+  }
+
+  Diagnostics diagnostics_;
+  Node root_;
+};
+
+Layer ReadLayer(const EmbeddedFile& file) {
+  const EmbeddedReader reader(file);
+  const Node& root = reader.root();
+  reader.AllowKeys(root, {"name", "function", "classes", "hints", "input", "reference"});
+  Layer layer;
+  layer.name = reader.Text(root, "name");
+  layer.function = reader.Bool(root, "function", false);
+  layer.classes = reader.Texts(root, "classes");
+  layer.hints = reader.Texts(root, "hints");
+  layer.input = reader.Texts(root, "input");
+  for (const Node& item : reader.Tables(root, "reference")) {
+    reader.AllowKeys(item, {"name", "source"});
+    layer.references.push_back({reader.Text(item, "name"), reader.Text(item, "source")});
+  }
+  return layer;
+}
+
+Kernel ReadKernel(const EmbeddedFile& file) {
+  const EmbeddedReader reader(file);
+  const Node& root = reader.root();
+  reader.AllowKeys(root, {"name", "summary", "devices", "dtypes", "backward", "torch_compile",
+                          "deterministic", "tolerance", "implements"});
+  Kernel kernel;
+  kernel.name = reader.Text(root, "name");
+  kernel.summary = reader.Text(root, "summary");
+  kernel.devices = reader.Texts(root, "devices");
+  kernel.dtypes = reader.Texts(root, "dtypes");
+  kernel.backward = reader.Bool(root, "backward", false);
+  kernel.torch_compile = reader.Bool(root, "torch_compile", false);
+  kernel.deterministic = reader.Bool(root, "deterministic", true);
+  if (const Member* tolerance = root.Find("tolerance")) {
+    for (const Member& member : tolerance->value.members) {
+      if (!member.value.Is(Node::Kind::kFloat)) reader.Fail(member.value.span, "not a number");
+      kernel.tolerance[member.key] = member.value.number;
+    }
+  }
+  for (const Node& item : reader.Tables(root, "implements")) {
+    reader.AllowKeys(item, {"layer", "references", "source", "same_dtype", "contiguous_output"});
+    kernel.implementations.push_back({reader.Text(item, "layer"), reader.Texts(item, "references"),
+                                      reader.Text(item, "source"), reader.Texts(item, "same_dtype"),
+                                      reader.Bool(item, "contiguous_output", true)});
+  }
+  return kernel;
+}
+
+template <typename T>
+void SortByName(std::vector<T>* list) {
+  std::sort(list->begin(), list->end(), [](const T& a, const T& b) { return a.name < b.name; });
+}
+
+template <typename T>
+const T* FindByName(const std::vector<T>& list, std::string_view name) {
+  for (const T& item : list) {
+    if (item.name == name) return &item;
+  }
+  return nullptr;
+}
+
+Catalogue Read() {
+  Catalogue catalogue;
+  for (const EmbeddedFile& file : EmbeddedFiles()) {
+    if (file.name.starts_with("kernels/layers/")) catalogue.layers.push_back(ReadLayer(file));
+    if (file.name.starts_with("kernels/builtin/")) catalogue.kernels.push_back(ReadKernel(file));
+  }
+  SortByName(&catalogue.layers);
+  SortByName(&catalogue.kernels);
+  return catalogue;
+}
+
+}  // namespace
+
+const Layer* Catalogue::FindLayer(std::string_view name) const { return FindByName(layers, name); }
+
+const Kernel* Catalogue::FindKernel(std::string_view name) const {
+  return FindByName(kernels, name);
+}
+
+const Catalogue& BuiltinCatalogue() {
+  static const Catalogue catalogue = Read();
+  return catalogue;
+}
+
+std::string_view DefaultMappingText() {
+  for (const EmbeddedFile& file : EmbeddedFiles()) {
+    if (file.name == kDefaultMapping) return file.text;
+  }
+  return "";
+}
+
+}  // namespace kernelmap

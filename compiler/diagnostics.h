@@ -1,0 +1,123 @@
+// What is wrong with an input, as data. Every kind is declared once, in diagnostics.def; a wrong
+// number of arguments does not compile. Steps collect diagnostics and go on; rendering is last.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "compiler/source.h"
+
+namespace kernelmap {
+
+enum class Severity { kError, kWarning };
+
+struct DiagnosticKind {
+  std::string_view code;  // "KM0201"
+  std::string_view name;  // "UnknownKey"
+  Severity severity;
+  std::string_view format;  // `{}` stands for an argument
+  std::string_view explanation;
+};
+
+namespace diagnostics_internal {
+
+inline constexpr Severity Error = Severity::kError;
+inline constexpr Severity Warning = Severity::kWarning;
+
+constexpr size_t CountPlaceholders(std::string_view format) {
+  size_t count = 0;
+  for (size_t i = 0; i + 1 < format.size(); ++i) {
+    if (format[i] == '{' && format[i + 1] == '}') ++count;
+  }
+  return count;
+}
+
+template <typename T>
+std::string ToText(const T& value) {
+  if constexpr (std::is_integral_v<T>) {
+    return std::to_string(value);
+  } else {
+    return std::string(value);
+  }
+}
+
+}  // namespace diagnostics_internal
+
+/// Diag::UnknownKey and so on.
+struct Diag {
+#define KM_DIAGNOSTIC(code, name, severity, format, explanation)                             \
+  static constexpr DiagnosticKind name{#code, #name, diagnostics_internal::severity, format, \
+                                       explanation};
+#include "compiler/diagnostics.def"
+};
+
+/// Every kind, in the order of diagnostics.def.
+const std::vector<const DiagnosticKind*>& DiagnosticKinds();
+
+struct Label {
+  Span span;
+  std::string text;
+};
+
+struct Diagnostic {
+  const DiagnosticKind* kind = nullptr;
+  std::string message;
+  std::shared_ptr<const Source> source;
+  Span span;
+  std::vector<Label> labels;      // other places of the same source
+  std::vector<std::string> help;  // what to do about it
+};
+
+/// Collects the diagnostics of one source. Past a thousand it counts without keeping.
+class Diagnostics {
+ public:
+  explicit Diagnostics(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+
+  /// Adds to the diagnostic that was reported last.
+  class Addition {
+   public:
+    explicit Addition(Diagnostic* diagnostic) : diagnostic_(diagnostic) {}
+    /// An empty text adds nothing.
+    Addition& Help(std::string text);
+    Addition& Note(Span span, std::string text);
+
+   private:
+    Diagnostic* diagnostic_;  // null when it was not kept
+  };
+
+  template <const DiagnosticKind& kind, typename... Args>
+  Addition Report(Span span, const Args&... args) {
+    static_assert(diagnostics_internal::CountPlaceholders(kind.format) == sizeof...(Args),
+                  "the format of this diagnostic takes another number of arguments");
+    return Add(kind, span, {diagnostics_internal::ToText(args)...});
+  }
+
+  const std::vector<Diagnostic>& list() const { return list_; }
+  const std::shared_ptr<const Source>& source() const { return source_; }
+  size_t errors() const { return errors_; }
+  size_t warnings() const { return warnings_; }
+
+  /// By place, then code; equal ones once.
+  void Sort();
+
+ private:
+  Addition Add(const DiagnosticKind& kind, Span span, std::vector<std::string> args);
+
+  std::shared_ptr<const Source> source_;
+  std::vector<Diagnostic> list_;
+  size_t errors_ = 0;
+  size_t warnings_ = 0;
+};
+
+/// As people read them, in `list`'s order; `color` adds ANSI colours. Empty for an empty list.
+std::string DiagnosticsToText(const std::vector<Diagnostic>& list, bool color);
+
+/// kernelmap-check/1, ending in a newline.
+std::string DiagnosticsToJson(const std::vector<Diagnostic>& list);
+
+}  // namespace kernelmap

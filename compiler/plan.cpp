@@ -1,0 +1,170 @@
+#include "compiler/plan.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "compiler/catalogue.h"
+#include "compiler/plan_json.h"
+
+namespace kernelmap {
+namespace {
+
+std::string_view DecisionName(Decision decision) {
+  switch (decision) {
+    case Decision::kKernel:
+      return "kernel";
+    case Decision::kFallback:
+      return "fallback";
+    case Decision::kDisabled:
+      return "disabled";
+  }
+  return "";
+}
+
+void WriteEntry(const PlanEntry& entry, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("name").String(entry.name);
+  json->Key("decision").String(DecisionName(entry.decision));
+  json->Key("mode");
+  entry.mode.empty() ? json->Null() : json->String(entry.mode);
+  json->Key("kernel");
+  WriteKernel(entry.kernel, json);
+  json->Key("interval");
+  entry.interval.empty() ? json->Null() : json->String(entry.interval);
+  json->Key("only").Strings(entry.only);
+  json->Key("except").Strings(entry.except);
+  json->Key("guard").String(entry.guard);
+  json->Key("reason");
+  WriteReason(entry.reason, json);
+  json->Key("source");
+  WritePosition(entry.source, json);
+  json->Key("inherited").Bool(!entry.from_config);
+  json->Key("trace").BeginArray();
+  for (const TraceStep& step : entry.trace) {
+    json->BeginObject();
+    json->Key("step").String(step.step);
+    json->Key("ok").Bool(step.ok);
+    json->Key("text").String(step.text);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
+bool AnyEqual(const std::vector<std::string>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+bool AnySuffix(const std::vector<std::string>& list, std::string_view text) {
+  return std::any_of(list.begin(), list.end(), [text](const std::string& suffix) {
+    return !suffix.empty() && text.ends_with(suffix);
+  });
+}
+
+// One segment, in which `*` stands for whatever is left of it.
+bool SegmentMatches(std::string_view segment, std::string_view pattern) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return segment == pattern;
+  const std::string_view before = pattern.substr(0, star), after = pattern.substr(star + 1);
+  return segment.size() >= before.size() + after.size() && segment.starts_with(before) &&
+         segment.ends_with(after);
+}
+
+bool OneMatches(std::string_view path, std::string_view pattern) {
+  while (true) {
+    const size_t path_dot = path.find('.'), pattern_dot = pattern.find('.');
+    if (!SegmentMatches(path.substr(0, path_dot), pattern.substr(0, pattern_dot))) return false;
+    const bool path_ends = path_dot == std::string_view::npos;
+    const bool pattern_ends = pattern_dot == std::string_view::npos;
+    if (path_ends || pattern_ends) return path_ends && pattern_ends;
+    path.remove_prefix(path_dot + 1);
+    pattern.remove_prefix(pattern_dot + 1);
+  }
+}
+
+}  // namespace
+
+const PlanEntry* Plan::Find(std::string_view name) const {
+  for (const PlanEntry& entry : entries) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+std::string PlanToJson(const Plan& plan) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("format").String("kernelmap-plan/1");
+  json.Key("target");
+  WriteTarget(plan.target, &json);
+  json.Key("config");
+  if (plan.config_file.empty()) {
+    json.Null();
+  } else {
+    json.BeginObject();
+    json.Key("file").String(plan.config_file);
+    json.Key("sha256").String(plan.config_sha256);
+    json.EndObject();
+  }
+  json.Key("entries").BeginArray();
+  for (const PlanEntry& entry : plan.entries) WriteEntry(entry, &json);
+  json.EndArray();
+  if (plan.has_sites) {
+    json.Key("sites");
+    WriteSites(plan.sites, &json);
+  }
+  json.EndObject();
+  return std::move(json).Finish();
+}
+
+std::string PlanToText(const Plan& plan) {
+  std::string text = plan.config_file.empty() ? "built-in mapping" : plan.config_file;
+  text += " for " + TargetText(plan.target) + "\n";
+  size_t width = 0;
+  for (const PlanEntry& entry : plan.entries) width = std::max(width, entry.name.size());
+  for (const PlanEntry& entry : plan.entries) {
+    text += "  " + entry.name + std::string(width - entry.name.size(), ' ') + "  ";
+    if (entry.kernel) text += entry.kernel->ref;
+    if (!entry.kernel) text += DecisionName(entry.decision);
+    if (entry.reason) text += ": " + entry.reason->text + " [" + entry.reason->code + "]";
+    if (!entry.from_config) text += " (inherited)";
+    text += "\n";
+  }
+  if (plan.has_sites) text += SitesToText(plan.sites);
+  return text;
+}
+
+std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name) {
+  std::vector<Answer> answers;
+  for (const PlanEntry& entry : plan.entries) {
+    if (entry.name.empty()) continue;
+    const Layer* layer = BuiltinCatalogue().FindLayer(entry.name);
+    if (layer && layer->function) continue;
+    const bool extra = std::any_of(
+        plan.extra_classes.begin(), plan.extra_classes.end(), [&](const ExtraClass& other) {
+          return other.name == entry.name && other.class_name == class_name;
+        });
+    if (extra || class_name.ends_with(entry.name) ||
+        (layer && AnyEqual(layer->classes, class_name))) {
+      answers.push_back({&entry, false});
+    } else if (layer && AnySuffix(layer->hints, class_name)) {
+      answers.push_back({&entry, true});
+    }
+  }
+  const auto order = [](const Answer& answer) {
+    return std::tuple(!answer.entry->from_config, answer.hinted,
+                      -static_cast<long>(answer.entry->name.size()));
+  };
+  std::stable_sort(answers.begin(), answers.end(),
+                   [&](const Answer& a, const Answer& b) { return order(a) < order(b); });
+  return answers;
+}
+
+bool PathMatches(std::string_view path, std::string_view root,
+                 const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return OneMatches(path, root.empty() ? pattern : std::string(root) + "." + pattern);
+  });
+}
+
+}  // namespace kernelmap
