@@ -1,0 +1,45 @@
+// kernelmap::gelu_and_mul: gelu(gate) * up in one pass over memory.
+//
+// gate, up: one shape, any strides, one dtype of float32, bfloat16, float16. approximate: "none"
+// (erf) or "tanh", as in aten::gelu. gelu is rounded to the dtype before the product, as in the
+// stock code. The result is contiguous and does not depend on the number of threads. Forward only.
+#include <torch/library.h>
+
+#include "kernels/builtin/geglu_mlp/gelu_and_mul_loops.h"
+#include "kernels/common/forward_only.h"
+#include "kernels/cpu/gated.h"
+
+namespace kernelmap {
+namespace {
+
+constexpr char kOp[] = "kernelmap::gelu_and_mul";
+
+bool IsTanh(c10::string_view approximate) {
+  TORCH_CHECK(approximate == "none" || approximate == "tanh", kOp,
+              ": approximate must be \"none\" or \"tanh\", but is \"", approximate, "\"");
+  return approximate == "tanh";
+}
+
+at::Tensor GeluAndMulCpu(const at::Tensor& gate, const at::Tensor& up,
+                         c10::string_view approximate) {
+  static const auto exact = KM_PICK_LOOP(GeluAndMul);
+  static const auto tanh = KM_PICK_LOOP(GeluTanhAndMul);
+  return RunGated(kOp, gate, up, IsTanh(approximate) ? tanh : exact);
+}
+
+at::Tensor GeluAndMulMeta(const at::Tensor& gate, const at::Tensor& up,
+                          c10::string_view approximate) {
+  IsTanh(approximate);
+  return CheckAndAllocateGated(kOp, gate, up);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(kernelmap, m) {
+  m.def("gelu_and_mul(Tensor gate, Tensor up, str approximate=\"none\") -> Tensor");
+  m.impl("gelu_and_mul", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(GeluAndMulCpu)));
+  m.impl("gelu_and_mul", torch::dispatch(c10::DispatchKey::Meta, TORCH_FN(GeluAndMulMeta)));
+  m.impl("gelu_and_mul", torch::dispatch(c10::DispatchKey::Autograd, ForwardOnly()));
+}
+
+}  // namespace kernelmap

@@ -1,0 +1,130 @@
+// kernelmap::rotary: rotary position embedding of queries and keys, in one pass over memory.
+//
+//   out = q * cos + cat(-q[R/2:R], q[:R/2]) * sin     on the first R of each head; the rest is
+//   copied
+//
+// heads_dim=1: q [B, H, S, D], k [B, Hk, S, D]; heads_dim=2: q [B, S, H, D], k [B, S, Hk, D].
+// cos, sin [B or 1, S, R], R even and <= D. One dtype of float32, bfloat16, float16. Any strides.
+// Each step is rounded to the dtype: results are those of the stock code, bit for bit. So are their
+// strides: where R is D, memory is laid out as the input is (transposed stays transposed); where a
+// rest was copied, it is contiguous, as torch.cat would have left it. Forward only.
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "kernels/builtin/rotary/rotary_loops.h"
+#include "kernels/common/checks.h"
+#include "kernels/common/forward_only.h"
+#include "kernels/cpu/fold_rows.h"
+
+namespace kernelmap {
+namespace {
+
+constexpr char kOp[] = "kernelmap::rotary";
+
+void Check(const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos, const at::Tensor& sin,
+           int64_t heads_dim) {
+  TORCH_CHECK(heads_dim == 1 || heads_dim == 2, kOp, ": heads_dim must be 1 or 2, but is ",
+              heads_dim);
+  const int64_t tokens_dim = 3 - heads_dim;
+  CheckFloating(kOp, "q", q, q.device());
+  TORCH_CHECK(q.dim() == 4, kOp, ": q must have 4 dimensions, but has shape ", q.sizes());
+  const auto check = [&](const char* name, const at::Tensor& t) {
+    CheckFloating(kOp, name, t, q.device());
+    TORCH_CHECK(t.scalar_type() == q.scalar_type(), kOp, ": ", name, " is ", t.scalar_type(),
+                ", but q is ", q.scalar_type());
+  };
+  check("k", k);
+  check("cos", cos);
+  check("sin", sin);
+  TORCH_CHECK(k.dim() == 4 && k.size(0) == q.size(0) && k.size(tokens_dim) == q.size(tokens_dim) &&
+                  k.size(3) == q.size(3),
+              kOp, ": k must agree with q in all dimensions but ", heads_dim, ", but has shape ",
+              k.sizes(), " where q has shape ", q.sizes());
+  TORCH_CHECK(cos.dim() == 3 && (cos.size(0) == q.size(0) || cos.size(0) == 1) &&
+                  cos.size(1) == q.size(tokens_dim),
+              kOp, ": cos must have shape [", q.size(0), " or 1, ", q.size(tokens_dim),
+              ", R], but has shape ", cos.sizes());
+  TORCH_CHECK(cos.size(2) <= q.size(3) && cos.size(2) % 2 == 0, kOp,
+              ": the last dimension of cos must be even and at most ", q.size(3), ", but is ",
+              cos.size(2));
+  TORCH_CHECK(sin.sizes() == cos.sizes(), kOp, ": sin has shape ", sin.sizes(),
+              ", but cos has shape ", cos.sizes());
+}
+
+at::Tensor Allocate(const at::Tensor& x, const at::Tensor& cos) {
+  return cos.size(2) == x.size(3) ? at::empty_like(x, x.options(), at::MemoryFormat::Preserve)
+                                  : at::empty(x.sizes(), x.options());
+}
+
+at::Tensor DenseLast(const at::Tensor& t) { return t.stride(-1) == 1 ? t : t.contiguous(); }
+
+RotaryStrides HeadStrides(const at::Tensor& t, int64_t heads_dim) {
+  return {t.stride(0), t.stride(heads_dim), t.stride(3 - heads_dim)};
+}
+
+RotaryStrides TableStrides(const at::Tensor& t) {
+  return {t.size(0) == 1 ? 0 : t.stride(0), 0, t.stride(1)};
+}
+
+// `in` and `out` of one head layout; the tables are dense in their last dimension.
+RotaryArgs Arguments(const at::Tensor& in, const at::Tensor& out, const at::Tensor& cos,
+                     const at::Tensor& sin, int64_t heads_dim) {
+  RotaryArgs args;
+  args.in = in.const_data_ptr();
+  args.out = out.mutable_data_ptr();
+  args.cos = cos.const_data_ptr();
+  args.sin = sin.const_data_ptr();
+  args.type = in.scalar_type();
+  args.tokens = in.size(3 - heads_dim);
+  args.heads = in.size(heads_dim);
+  args.width = in.size(3);
+  args.rotated = cos.size(2);
+  args.in_strides = HeadStrides(in, heads_dim);
+  args.out_strides = HeadStrides(out, heads_dim);
+  args.cos_strides = TableStrides(cos);
+  args.sin_strides = TableStrides(sin);
+  return args;
+}
+
+std::tuple<at::Tensor, at::Tensor> RotaryCpu(const at::Tensor& q, const at::Tensor& k,
+                                             const at::Tensor& cos, const at::Tensor& sin,
+                                             int64_t heads_dim) {
+  Check(q, k, cos, sin, heads_dim);
+  at::Tensor q_in = DenseLast(q), k_in = DenseLast(k);
+  at::Tensor q_out = Allocate(q_in, cos), k_out = Allocate(k_in, cos);
+  const at::Tensor dense_cos = DenseLast(cos), dense_sin = DenseLast(sin);
+  const int64_t tokens = q.size(0) * q.size(3 - heads_dim);
+  const int64_t per_token = (q.size(heads_dim) + k.size(heads_dim)) * q.size(3);
+  if (tokens * per_token == 0) return {q_out, k_out};
+  const RotaryArgs q_args = Arguments(q_in, q_out, dense_cos, dense_sin, heads_dim);
+  const RotaryArgs k_args = Arguments(k_in, k_out, dense_cos, dense_sin, heads_dim);
+  static const auto loop = KM_PICK_LOOP(RotaryTokens);
+  const int64_t grain = std::max<int64_t>(1, kGrain / per_token);
+  at::parallel_for(0, tokens, grain, [&](int64_t begin, int64_t end) {
+    loop(q_args, begin, end);
+    loop(k_args, begin, end);
+  });
+  return {q_out, k_out};
+}
+
+std::tuple<at::Tensor, at::Tensor> RotaryMeta(const at::Tensor& q, const at::Tensor& k,
+                                              const at::Tensor& cos, const at::Tensor& sin,
+                                              int64_t heads_dim) {
+  Check(q, k, cos, sin, heads_dim);
+  return {Allocate(DenseLast(q), cos), Allocate(DenseLast(k), cos)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(kernelmap, m) {
+  m.def("rotary(Tensor q, Tensor k, Tensor cos, Tensor sin, int heads_dim=1) -> (Tensor, Tensor)");
+  m.impl("rotary", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(RotaryCpu)));
+  m.impl("rotary", torch::dispatch(c10::DispatchKey::Meta, TORCH_FN(RotaryMeta)));
+  m.impl("rotary", torch::dispatch(c10::DispatchKey::Autograd, ForwardOnly()));
+}
+
+}  // namespace kernelmap

@@ -1,0 +1,11 @@
+#include "kernels/builtin/swiglu_mlp/silu_and_mul_loops.h"
+
+#include "kernels/cpu/gated_loops.h"
+
+namespace kernelmap::KM_ISA {
+
+void SiluAndMul(const GatedArgs& args, int64_t begin, int64_t end) {
+  GatedElements(args, begin, end, [](FloatVec x) { return x / (FloatVec(1.0f) + x.neg().exp()); });
+}
+
+}  // namespace kernelmap::KM_ISA

@@ -1,0 +1,19 @@
+// What a loop over activation(gate) * up gets (kernels/cpu/gated_loops.h).
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+#include "kernels/cpu/rows.h"
+
+namespace kernelmap {
+
+struct GatedArgs {
+  const void* gate;
+  const void* up;
+  void* out;  // contiguous
+  c10::ScalarType type;
+  Rows rows;      // operand 0: gate, operand 1: up
+  int64_t width;  // elements of a row
+};
+
+}  // namespace kernelmap
