@@ -23,9 +23,9 @@ enum class ArchiveErrorCode {
 
 struct ArchiveError {
   ArchiveErrorCode code = ArchiveErrorCode::kMalformed;
-  std::string message;     // lower case, no full stop, names the entry where there is one
-  std::string entry;       // the entry that `offset` counts in; empty: the file itself
-  uint64_t offset = 0;     // of the offending bytes
+  std::string message;  // lower case, no full stop, names the entry where there is one
+  std::string entry;    // the entry that `offset` counts in; empty: the file itself
+  uint64_t offset = 0;  // of the offending bytes
   bool has_offset = false;
 };
 
@@ -33,8 +33,8 @@ struct ArchiveError {
 template <typename T>
 class ArchiveResult {
  public:
-  ArchiveResult(T value) : value_(std::move(value)) {}                   // NOLINT: as for std::expected
-  ArchiveResult(ArchiveError error) : error_(std::move(error)) {}        // NOLINT
+  ArchiveResult(T value) : value_(std::move(value)) {}             // NOLINT: as for std::expected
+  ArchiveResult(ArchiveError error) : error_(std::move(error)) {}  // NOLINT
   explicit operator bool() const { return value_.has_value(); }
   T& operator*() { return *value_; }
   const T& operator*() const { return *value_; }

@@ -59,8 +59,8 @@ ArchiveResult<std::string> InputFile::Read(uint64_t offset, uint64_t size) const
   std::string bytes(size, '\0');
   uint64_t done = 0;
   while (done < size) {
-    const ssize_t n = pread(descriptor_, bytes.data() + done, size - done,
-                            static_cast<off_t>(offset + done));
+    const ssize_t n =
+        pread(descriptor_, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ReadFailed(std::strerror(errno));
     if (n == 0) return ErrorAt(ArchiveErrorCode::kTruncated, offset + done, "the file shrank");

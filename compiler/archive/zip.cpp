@@ -118,9 +118,9 @@ bool ApplyZip64(std::string_view extra, ZipEntry& entry) {
     if (id != 1) continue;
     if (found) return false;
     found = true;
-    for (auto [wanted, field] : {std::pair(size, &entry.size),
-                                 std::pair(compressed, &entry.compressed_size),
-                                 std::pair(offset, &entry.header_offset)}) {
+    for (auto [wanted, field] :
+         {std::pair(size, &entry.size), std::pair(compressed, &entry.compressed_size),
+          std::pair(offset, &entry.header_offset)}) {
       if (!wanted) continue;
       if (body.size() < 8) return false;
       *field = Load<uint64_t>(body, 0);
@@ -223,8 +223,7 @@ ArchiveResult<ZipFile> ZipFile::Open(const std::string& path, const ZipLimits& l
   zip.entries_.reserve(place->count);
   uint64_t at = 0;
   for (uint64_t i = 0; i < place->count; ++i) {
-    ArchiveResult<std::pair<ZipEntry, uint64_t>> entry =
-        ParseEntry(*directory, at, place->offset);
+    ArchiveResult<std::pair<ZipEntry, uint64_t>> entry = ParseEntry(*directory, at, place->offset);
     if (!entry) return entry.error();
     zip.entries_.push_back(std::move(entry->first));
     at += entry->second;
@@ -332,8 +331,8 @@ ArchiveResult<std::string> ZipFile::Read(const ZipEntry& entry) const {
   // One read for header and data: an archive may have tens of thousands of small entries.
   constexpr uint64_t kGuess = 128;  // torch pads data to 64 bytes with an extra field
   const uint64_t minimum = kLocalSize + entry.name.size();
-  const uint64_t guess = std::min(minimum + kGuess + entry.compressed_size,
-                                  directory_offset_ - entry.header_offset);
+  const uint64_t guess =
+      std::min(minimum + kGuess + entry.compressed_size, directory_offset_ - entry.header_offset);
   ArchiveResult<std::string> bytes = file_.Read(entry.header_offset, guess);
   if (!bytes) return bytes.error();
   const ArchiveResult<uint64_t> length = CheckLocalHeader(*bytes, entry, directory_offset_);

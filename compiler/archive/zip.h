@@ -29,7 +29,7 @@ struct ZipEntry {
   uint64_t compressed_size = 0;  // as stored in the file
   uint64_t size = 0;             // once inflated
   uint32_t crc32 = 0;
-  uint16_t method = 0;           // 0 stored, 8 deflated; others are refused by Read only
+  uint16_t method = 0;  // 0 stored, 8 deflated; others are refused by Read only
   uint16_t flags = 0;
 };
 
