@@ -176,25 +176,25 @@ ArchiveResult<std::pair<ZipEntry, uint64_t>> ParseEntry(std::string_view directo
   entry.compressed_size = Load<uint32_t>(rest, 20);
   entry.size = Load<uint32_t>(rest, 24);
   entry.header_offset = Load<uint32_t>(rest, 42);
-  const std::string shown = "`" + Printable(entry.name) + "`";
+  const auto shown = [&entry] { return "`" + Printable(entry.name) + "`"; };
   if (const std::string_view why = UnsafeName(entry.name); !why.empty()) {
     return ErrorAt(ArchiveErrorCode::kUnsafeName, place,
-                   "the entry name " + shown + " is not safe: " + std::string(why));
+                   "the entry name " + shown() + " is not safe: " + std::string(why));
   }
   if (!ApplyZip64(rest.substr(kCentralSize + name_length, extra_length), entry)) {
-    return Malformed(place, "the extra field of entry " + shown + " is damaged");
+    return Malformed(place, "the extra field of entry " + shown() + " is damaged");
   }
   if (entry.flags & 1) {
-    return ErrorAt(ArchiveErrorCode::kUnsupported, place, "entry " + shown + " is encrypted");
+    return ErrorAt(ArchiveErrorCode::kUnsupported, place, "entry " + shown() + " is encrypted");
   }
   const uint64_t header = kLocalSize + name_length;
   if (entry.header_offset > directory_offset || header > directory_offset - entry.header_offset ||
       entry.compressed_size > directory_offset - entry.header_offset - header) {
-    return Malformed(place, "entry " + shown + " does not fit the file");
+    return Malformed(place, "entry " + shown() + " does not fit the file");
   }
   if (entry.method == 0 ? entry.size != entry.compressed_size
                         : entry.size / kMaxDeflateRatio > entry.compressed_size) {
-    return Malformed(place, "entry " + shown + " lies about its size");
+    return Malformed(place, "entry " + shown() + " lies about its size");
   }
   return std::pair(std::move(entry), length);
 }
@@ -289,19 +289,32 @@ ArchiveResult<uint64_t> CheckLocalHeader(std::string_view bytes, const ZipEntry&
   return length;
 }
 
+/// zlib's state, made once a thread: making it costs more than inflating a small entry.
+struct Inflater {
+  z_stream stream{};
+  const bool ready = inflateInit2(&stream, -MAX_WBITS) == Z_OK;
+  Inflater() = default;
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() {
+    if (ready) inflateEnd(&stream);
+  }
+};
+
 /// `input` inflated to exactly `size` bytes, or nothing.
 std::optional<std::string> Inflate(std::string_view input, uint64_t size) {
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return std::nullopt;
+  thread_local Inflater inflater;
+  z_stream& stream = inflater.stream;
+  if (!inflater.ready || inflateReset(&stream) != Z_OK) return std::nullopt;
   std::string output(size + 1, '\0');  // a byte more, so that output beyond `size` is seen
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
   stream.avail_in = static_cast<uInt>(input.size());
   stream.next_out = reinterpret_cast<Bytef*>(output.data());
   stream.avail_out = static_cast<uInt>(output.size());
   const int status = inflate(&stream, Z_FINISH);
-  const bool whole = status == Z_STREAM_END && stream.total_out == size && stream.avail_in == 0;
-  inflateEnd(&stream);
-  if (!whole) return std::nullopt;
+  if (status != Z_STREAM_END || stream.total_out != size || stream.avail_in != 0) {
+    return std::nullopt;
+  }
   output.resize(size);
   return output;
 }
