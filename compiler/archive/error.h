@@ -4,22 +4,26 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace kernelmap {
 
+/// One a line of errors.def.
 enum class ArchiveErrorCode {
-  kCannotRead,      // missing, a directory, no permission, an I/O error: a fault of the path
-  kNotZip,          // something else altogether
-  kNotTorchScript,  // a zip, but a torch.save file, a torch.export archive, a plain zip, …
-  kTruncated,       // ends before what its own fields announce
-  kMalformed,       // contradicts itself or the format
-  kUnsafeName,      // an entry name that is absolute, has `..`, or could mean two things
-  kDuplicate,       // two entries of one name
-  kTooLarge,        // over one of our limits
-  kUnsupported,     // encrypted, split over disks, or compressed in a way torch does not write
-  kChecksum,        // an entry's bytes are not what its CRC says
+#define KM_ARCHIVE_ERROR(code, name, explanation) k##name,
+#include "compiler/archive/errors.def"
 };
+
+struct ArchiveErrorKind {
+  std::string_view code;  // "KM0804"
+  std::string_view name;  // "Truncated"
+  std::string_view explanation;
+};
+
+/// Of every ArchiveErrorCode, in order.
+const std::vector<ArchiveErrorKind>& ArchiveErrorKinds();
 
 struct ArchiveError {
   ArchiveErrorCode code = ArchiveErrorCode::kMalformed;
@@ -59,5 +63,8 @@ inline ArchiveError ErrorOf(ArchiveErrorCode code, std::string message) {
 
 /// The message with its place: "… (byte 12 of `data.pkl`)".
 std::string Describe(const ArchiveError& error);
+
+/// A line for people, with `file` as they called it: "m.pt: error[KM0804]: …", ending in a newline.
+std::string ArchiveErrorToText(const std::string& file, const ArchiveError& error);
 
 }  // namespace kernelmap

@@ -19,13 +19,6 @@ ArchiveError ReadFailed(const char* reason) {
 
 }  // namespace
 
-std::string Describe(const ArchiveError& error) {
-  if (!error.has_offset) return error.message;
-  std::string place = "byte " + std::to_string(error.offset);
-  if (!error.entry.empty()) place += " of `" + error.entry + "`";
-  return error.message + " (" + place + ")";
-}
-
 ArchiveResult<InputFile> InputFile::Open(const std::string& path) {
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,0 +1,25 @@
+#include "compiler/archive/error.h"
+
+namespace kernelmap {
+
+const std::vector<ArchiveErrorKind>& ArchiveErrorKinds() {
+  static const std::vector<ArchiveErrorKind> kinds = {
+#define KM_ARCHIVE_ERROR(code, name, explanation) {#code, #name, explanation},
+#include "compiler/archive/errors.def"
+  };
+  return kinds;
+}
+
+std::string Describe(const ArchiveError& error) {
+  if (!error.has_offset) return error.message;
+  std::string place = "byte " + std::to_string(error.offset);
+  if (!error.entry.empty()) place += " of `" + error.entry + "`";
+  return error.message + " (" + place + ")";
+}
+
+std::string ArchiveErrorToText(const std::string& file, const ArchiveError& error) {
+  const ArchiveErrorKind& kind = ArchiveErrorKinds()[static_cast<size_t>(error.code)];
+  return file + ": error[" + std::string(kind.code) + "]: " + Describe(error) + "\n";
+}
+
+}  // namespace kernelmap
