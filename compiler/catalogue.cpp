@@ -118,10 +118,24 @@ Kernel ReadKernel(const EmbeddedFile& file) {
     }
   }
   for (const Node& item : reader.Tables(root, "implements")) {
-    reader.AllowKeys(item, {"layer", "references", "source", "same_dtype", "contiguous_output"});
-    kernel.implementations.push_back({reader.Text(item, "layer"), reader.Texts(item, "references"),
-                                      reader.Text(item, "source"), reader.Texts(item, "same_dtype"),
-                                      reader.Bool(item, "contiguous_output", true)});
+    reader.AllowKeys(item, {"layer", "references", "source", "same_dtype", "rank",
+                            "contiguous_output"});
+    Implementation implementation{
+        .layer = reader.Text(item, "layer"),
+        .references = reader.Texts(item, "references"),
+        .source = reader.Text(item, "source"),
+        .same_dtype = reader.Texts(item, "same_dtype"),
+        .rank = {},
+        .contiguous_output = reader.Bool(item, "contiguous_output", true)};
+    if (const Member* rank = item.Find("rank")) {
+      for (const Member& member : rank->value.members) {
+        if (!member.value.Is(Node::Kind::kInteger)) {
+          reader.Fail(member.value.span, "not a whole number");
+        }
+        implementation.rank[member.key] = static_cast<int>(member.value.integer);
+      }
+    }
+    kernel.implementations.push_back(std::move(implementation));
   }
   return kernel;
 }

@@ -36,6 +36,7 @@ struct Implementation {
   std::vector<std::string> references;  // names of references of the layer
   std::string source;
   std::vector<std::string> same_dtype;  // parameters that must have one dtype, when they are bound
+  std::map<std::string, int> rank;      // parameters that must have this number of dimensions
   bool contiguous_output = true;        // false: a consumer that needs strides gets a copy
 };
 
