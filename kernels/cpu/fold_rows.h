@@ -14,7 +14,4 @@ namespace kernelmap {
 /// replaced by a contiguous copy. At most kMaxRowOperands.
 Rows FoldRows(std::span<at::Tensor> operands);
 
-/// Elements a thread should have at least: fewer, and starting threads costs more than it saves.
-inline constexpr int64_t kGrain = 32768;
-
 }  // namespace kernelmap

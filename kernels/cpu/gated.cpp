@@ -1,10 +1,10 @@
 #include "kernels/cpu/gated.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include "kernels/common/checks.h"
 #include "kernels/cpu/fold_rows.h"
+#include "kernels/cpu/parallel.h"
 
 namespace kernelmap {
 
@@ -32,7 +32,7 @@ at::Tensor RunGated(const char* op, const at::Tensor& gate, const at::Tensor& up
   args.up = inputs[1].const_data_ptr();
   args.out = out.mutable_data_ptr();
   args.type = gate.scalar_type();
-  at::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) { loop(args, begin, end); });
+  ParallelFor(0, count, kMathGrain, [&](int64_t begin, int64_t end) { loop(args, begin, end); });
   return out;
 }
 

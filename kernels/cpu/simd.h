@@ -75,11 +75,35 @@ inline void Store(T* to, const Block& value, int64_t count) {
   }
 }
 
-/// What storing as T and loading again would give.
+/// What storing as T and loading again would give. For bfloat16, of values computed from bfloat16:
+/// their nans cannot be carried into infinities by the rounding.
 template <class T>
 inline Block RoundTo(const Block& value) {
   if constexpr (std::is_same_v<T, float>) {
     return value;
+#if defined(CPU_CAPABILITY_AVX512)
+  } else if constexpr (std::is_same_v<T, c10::BFloat16>) {
+    return Map(
+        [](FloatVec v) -> FloatVec {
+          const __m512i bits = _mm512_castps_si512(v);
+          const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+          const __m512i up =
+              _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+          return _mm512_castsi512_ps(_mm512_and_si512(up, _mm512_set1_epi32(-0x10000)));
+        },
+        value);
+#elif defined(CPU_CAPABILITY_AVX2)
+  } else if constexpr (std::is_same_v<T, c10::BFloat16>) {
+    return Map(
+        [](FloatVec v) -> FloatVec {
+          const __m256i bits = _mm256_castps_si256(v);
+          const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+          const __m256i up =
+              _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+          return _mm256_castsi256_ps(_mm256_and_si256(up, _mm256_set1_epi32(-0x10000)));
+        },
+        value);
+#endif
   } else {
     auto [lo, hi] =
         at::vec::convert_to_float<T>(at::vec::convert_from_float<T>(value.lo, value.hi));

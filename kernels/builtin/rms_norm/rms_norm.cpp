@@ -8,7 +8,6 @@
 // x [..., N] of any strides, weight [N]; float32, bfloat16, float16, each its own. The result is
 // contiguous. Roundings are those above; only the order of the sum over N is not the stock code's.
 // Results do not depend on the number of threads. Forward only.
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
@@ -16,6 +15,7 @@
 #include "kernels/common/checks.h"
 #include "kernels/common/forward_only.h"
 #include "kernels/cpu/fold_rows.h"
+#include "kernels/cpu/parallel.h"
 
 namespace kernelmap {
 namespace {
@@ -54,9 +54,9 @@ at::Tensor RmsNormCpu(const at::Tensor& x, const at::Tensor& weight, double eps,
   args.weight_offset = static_cast<float>(weight_offset);
   args.cast_first = cast_first;
   static const auto loop = KM_PICK_LOOP(RmsNormRows);
-  const int64_t grain = std::max<int64_t>(1, kGrain / args.width);
-  at::parallel_for(0, args.rows.count, grain,
-                   [&](int64_t begin, int64_t end) { loop(args, begin, end); });
+  const int64_t grain = std::max<int64_t>(1, kCopyGrain / args.width);
+  ParallelFor(0, args.rows.count, grain,
+              [&](int64_t begin, int64_t end) { loop(args, begin, end); });
   return out;
 }
 

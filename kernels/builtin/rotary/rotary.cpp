@@ -8,7 +8,6 @@
 // Each step is rounded to the dtype: results are those of the stock code, bit for bit. So are their
 // strides: where R is D, memory is laid out as the input is (transposed stays transposed); where a
 // rest was copied, it is contiguous, as torch.cat would have left it. Forward only.
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <torch/library.h>
@@ -18,7 +17,7 @@
 #include "kernels/builtin/rotary/rotary_loops.h"
 #include "kernels/common/checks.h"
 #include "kernels/common/forward_only.h"
-#include "kernels/cpu/fold_rows.h"
+#include "kernels/cpu/parallel.h"
 
 namespace kernelmap {
 namespace {
@@ -103,8 +102,8 @@ std::tuple<at::Tensor, at::Tensor> RotaryCpu(const at::Tensor& q, const at::Tens
   const RotaryArgs q_args = Arguments(q_in, q_out, dense_cos, dense_sin, heads_dim);
   const RotaryArgs k_args = Arguments(k_in, k_out, dense_cos, dense_sin, heads_dim);
   static const auto loop = KM_PICK_LOOP(RotaryTokens);
-  const int64_t grain = std::max<int64_t>(1, kGrain / per_token);
-  at::parallel_for(0, tokens, grain, [&](int64_t begin, int64_t end) {
+  const int64_t grain = std::max<int64_t>(1, kCopyGrain / per_token);
+  ParallelFor(0, tokens, grain, [&](int64_t begin, int64_t end) {
     loop(q_args, begin, end);
     loop(k_args, begin, end);
   });

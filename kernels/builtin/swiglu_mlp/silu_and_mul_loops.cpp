@@ -1,11 +1,12 @@
 #include "kernels/builtin/swiglu_mlp/silu_and_mul_loops.h"
 
 #include "kernels/cpu/gated_loops.h"
+#include "kernels/cpu/math.h"
 
 namespace kernelmap::KM_ISA {
 
 void SiluAndMul(const GatedArgs& args, int64_t begin, int64_t end) {
-  GatedElements(args, begin, end, [](FloatVec x) { return x / (FloatVec(1.0f) + x.neg().exp()); });
+  GatedElements(args, begin, end, [](FloatVec x) { return Sigmoid(x, x); });
 }
 
 }  // namespace kernelmap::KM_ISA
