@@ -11,7 +11,7 @@ import math
 import os
 import pathlib
 import sys
-from typing import Dict, Final, List, Optional
+from typing import Dict, Final, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -187,13 +187,14 @@ class Remembering(nn.Module):
         self.loads = 0
 
     @torch.jit.export
-    def __getstate__(self) -> int:
-        return self.loads
+    def __getstate__(self) -> Tuple[int, bool]:
+        return self.loads, self.training
 
     @torch.jit.export
-    def __setstate__(self, state: int) -> None:
+    def __setstate__(self, state: Tuple[int, bool]) -> None:
         self.weight = torch.ones(3)
-        self.loads = state + 1
+        self.loads = state[0] + 1
+        self.training = state[1]
 
     def forward(self, x: Tensor) -> Tensor:
         return x.to(self.weight.dtype).sum() * self.weight
