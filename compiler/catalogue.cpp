@@ -118,8 +118,8 @@ Kernel ReadKernel(const EmbeddedFile& file) {
     }
   }
   for (const Node& item : reader.Tables(root, "implements")) {
-    reader.AllowKeys(item, {"layer", "references", "source", "same_dtype", "rank",
-                            "contiguous_output"});
+    reader.AllowKeys(item,
+                     {"layer", "references", "source", "same_dtype", "rank", "contiguous_output"});
     Implementation implementation{
         .layer = reader.Text(item, "layer"),
         .references = reader.Texts(item, "references"),

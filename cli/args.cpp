@@ -1,0 +1,93 @@
+// Arguments through CLI11, which stops here.
+#include "cli/args.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+namespace kernelmap {
+namespace {
+
+// The usage line of the table, in place of CLI11's own.
+class Formatter : public CLI::Formatter {
+ public:
+  explicit Formatter(std::string_view usage) : usage_(usage) {}
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: kernelmap " + usage_ + "\n";
+  }
+
+ private:
+  std::string usage_;
+};
+
+void AddTargetFlags(CLI::App* app, TargetFlags* flags) {
+  app->add_option("--device", flags->device, "cpu, cuda, rocm, mps, xpu, npu, neuron, tpu or auto");
+  app->add_option("--capability", flags->capability, "of CUDA and ROCm: 9.0, sm_90, gfx942");
+  app->add_option("--mode", flags->mode, "inference or training, either with |torch_compile");
+  app->add_option("--torch", flags->torch, "the version that will run the model: 2.13");
+  app->add_option("--cuda", flags->cuda, "the version of CUDA: 13.0");
+  app->add_option("--rocm", flags->rocm, "the version of ROCm");
+  app->add_option("--xpu", flags->xpu, "the version of XPU");
+}
+
+void AddOption(Option option, CLI::App* app, Args* args) {
+  switch (option) {
+    case Option::kFormat:
+      app->add_option("--format", args->format, "text or json")
+          ->check(CLI::IsMember({"text", "json"}));
+      break;
+    case Option::kOutput:
+      app->add_option("-o", args->output, "write the result to this file; - is standard output");
+      break;
+    case Option::kStrict:
+      app->add_flag("--strict", args->strict, "warnings count as errors");
+      break;
+    case Option::kProve:
+      app->add_flag("--prove", args->prove, "decide each site as apply would (needs --model)");
+      break;
+    case Option::kModel:
+      app->add_option("--model", args->model, "a TorchScript archive");
+      break;
+    case Option::kTarget:
+      AddTargetFlags(app, &args->target);
+      break;
+  }
+}
+
+}  // namespace
+
+std::optional<Args> ParseArgs(const Command& command, const std::vector<std::string>& words,
+                              int* exit_code) {
+  Args args;
+  CLI::App app(std::string(command.help), "kernelmap " + std::string(command.name));
+  app.formatter(std::make_shared<Formatter>(command.usage));
+  app.add_option("inputs", args.inputs)->group("");
+  for (const Option option : command.options) AddOption(option, &app, &args);
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    *exit_code = 0;
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "kernelmap %s: error: %s\nhelp: kernelmap %s\n",
+                 std::string(command.name).c_str(), error.what(),
+                 std::string(command.usage).c_str());
+    *exit_code = 2;
+    return std::nullopt;
+  }
+  const size_t count = args.inputs.size();
+  if (count < command.min_inputs || count > command.max_inputs) {
+    std::fprintf(stderr, "kernelmap %s: error: %s arguments\nhelp: kernelmap %s\n",
+                 std::string(command.name).c_str(),
+                 count < command.min_inputs ? "too few" : "too many",
+                 std::string(command.usage).c_str());
+    *exit_code = 2;
+    return std::nullopt;
+  }
+  return args;
+}
+
+}  // namespace kernelmap

@@ -1,0 +1,42 @@
+// The command line as data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/compile.h"
+
+namespace kernelmap {
+
+/// What follows the command. Each command reads the ones it takes; others are refused before.
+struct Args {
+  std::vector<std::string> inputs;  // CONFIG…, CODE, NAME, MODEL
+  std::string format = "text";
+  std::string output = "-";
+  bool strict = false;
+  bool prove = false;
+  std::optional<std::string> model;
+  TargetFlags target;
+};
+
+/// The options a command takes beside its inputs.
+enum class Option { kFormat, kOutput, kStrict, kProve, kModel, kTarget };
+
+struct Command {
+  std::string_view name;
+  std::string_view usage;  // "check CONFIG… [--strict]"
+  std::string_view help;   // one line
+  size_t min_inputs = 0, max_inputs = 0;
+  std::vector<Option> options;
+  /// Returns the exit code. Null: the command is kernelmap-rewrite's.
+  int (*run)(const Args& args) = nullptr;
+};
+
+/// Parses `words`, what stands after the command's name. Nothing where they are wrong or ask for
+/// help; `exit_code` is then the program's, and the message is printed.
+std::optional<Args> ParseArgs(const Command& command, const std::vector<std::string>& words,
+                              int* exit_code);
+
+}  // namespace kernelmap

@@ -1,0 +1,21 @@
+// The commands of kernelmap, one function each, and the table of them all.
+#pragma once
+
+#include <vector>
+
+#include "cli/args.h"
+
+namespace kernelmap {
+
+int RunCheck(const Args& args);
+int RunPlan(const Args& args);
+int RunInspect(const Args& args);
+int RunExplain(const Args& args);
+
+/// In the order in which --help lists them.
+const std::vector<Command>& Commands();
+
+/// The program's version.
+const char* Version();
+
+}  // namespace kernelmap

@@ -1,0 +1,121 @@
+// kernelmap explain: a code at length, or the trace of a name.
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "compiler/catalogue.h"
+#include "compiler/compile.h"
+#include "compiler/diagnostics.h"
+#include "compiler/plan_json.h"
+#include "compiler/reasons.h"
+#include "compiler/suggest.h"
+
+namespace kernelmap {
+namespace {
+
+struct Explanation {
+  std::string code, title, text;
+};
+
+// Of diagnostics, of errors of archives, and of reasons.
+const std::vector<Explanation>& Explanations() {
+  static const std::vector<Explanation> explanations = [] {
+    std::vector<Explanation> list;
+    for (const DiagnosticKind* kind : DiagnosticKinds()) {
+      const bool error = kind->severity == Severity::kError;
+      list.push_back({std::string(kind->code),
+                      std::string(error ? "error: " : "warning: ") + std::string(kind->format),
+                      std::string(kind->explanation)});
+    }
+#define KM_ARCHIVE_ERROR(code, name, explanation) \
+  list.push_back({#code, "error: " #name, explanation});
+#include "compiler/archive/errors.def"
+    for (const ReasonKind& reason : ReasonKinds()) {
+      list.push_back({std::string(reason.code), "reason: " + std::string(reason.text),
+                      std::string(reason.explanation)});
+    }
+    return list;
+  }();
+  return explanations;
+}
+
+std::string Wrap(std::string_view text, size_t width) {
+  std::string wrapped;
+  size_t column = 0;
+  while (!text.empty()) {
+    const size_t space = std::min(text.find(' '), text.size());
+    if (column > 0 && column + 1 + space > width) {
+      wrapped += "\n";
+      column = 0;
+    } else if (column > 0) {
+      wrapped += " ";
+      ++column;
+    }
+    wrapped += text.substr(0, space);
+    column += space;
+    text.remove_prefix(std::min(space + 1, text.size()));
+  }
+  return wrapped + "\n";
+}
+
+const Explanation* FindCode(std::string_view text) {
+  for (const Explanation& explanation : Explanations()) {
+    const std::string& code = explanation.code;
+    const bool same = std::equal(
+        code.begin(), code.end(), text.begin(), text.end(),
+        [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+    if (same) return &explanation;
+  }
+  return nullptr;
+}
+
+std::string TraceText(const PlanEntry& entry, const Target& target) {
+  std::string text = entry.name + " for " + TargetText(target) + ": ";
+  if (entry.kernel) {
+    text += entry.kernel->ref + "\n";
+  } else {
+    text += std::string(entry.decision == Decision::kDisabled ? "disabled" : "stock code") + ", " +
+            entry.reason->text + " [" + entry.reason->code + "]\n";
+  }
+  for (const TraceStep& step : entry.trace) {
+    text += std::string(step.ok ? "  ok    " : "  fails ") + step.step + ": " + step.text + "\n";
+  }
+  return text;
+}
+
+int ExplainName(const std::optional<std::string>& config, const std::string& name,
+                const Args& args) {
+  const Compiled compiled = CompilePlan(config, args.target);
+  PrintDiagnostics(compiled.diagnostics);
+  if (!compiled.error.empty()) UsageError(compiled.error);
+  if (!compiled.plan) return compiled.exit_code;
+  if (const PlanEntry* entry = compiled.plan->Find(name)) {
+    return WriteResult(args.output, TraceText(*entry, compiled.plan->target));
+  }
+  if (config || BuiltinCatalogue().FindLayer(name)) {
+    return WriteResult(args.output, name + ": stock code, " + std::string(ReasonText("no_entry")) +
+                                        " [no_entry]\n");
+  }
+  std::vector<std::string> words;
+  for (const Explanation& explanation : Explanations()) words.push_back(explanation.code);
+  for (const PlanEntry& entry : compiled.plan->entries) words.push_back(entry.name);
+  const std::string help = DidYouMean(name, words);
+  return UsageError("`" + name + "` is neither a code nor a name" +
+                    (help.empty() ? "" : "\nhelp: " + help));
+}
+
+}  // namespace
+
+int RunExplain(const Args& args) {
+  if (args.inputs.size() == 2) return ExplainName(args.inputs[0], args.inputs[1], args);
+  if (const Explanation* found = FindCode(args.inputs[0])) {
+    return WriteResult(args.output,
+                       found->code + ": " + found->title + "\n\n" + Wrap(found->text, 80));
+  }
+  return ExplainName(std::nullopt, args.inputs[0], args);
+}
+
+}  // namespace kernelmap

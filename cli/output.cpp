@@ -1,0 +1,71 @@
+#include "cli/output.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace kernelmap {
+namespace {
+
+bool WriteAll(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+int Failed(const std::string& output) {
+  return UsageError("cannot write `" + output + "`: " + std::strerror(errno));
+}
+
+}  // namespace
+
+int WriteResult(const std::string& output, std::string_view text) {
+  if (output == "-") {
+    std::fflush(stdout);
+    return WriteAll(STDOUT_FILENO, text) ? 0 : Failed("standard output");
+  }
+  struct stat existing {};
+  if (stat(output.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+    // A device or pipe cannot be replaced, only written to.
+    std::FILE* file =
+        S_ISDIR(existing.st_mode) ? (errno = EISDIR, nullptr) : std::fopen(output.c_str(), "wb");
+    if (!file) return Failed(output);
+    const bool written = WriteAll(fileno(file), text);
+    return std::fclose(file) == 0 && written ? 0 : Failed(output);
+  }
+  std::string temporary = output + ".XXXXXX";
+  const int descriptor = mkstemp(temporary.data());
+  if (descriptor < 0) return Failed(output);
+  const mode_t mask = umask(0);
+  umask(mask);
+  bool fine =
+      fchmod(descriptor, 0666 & ~mask) == 0 && WriteAll(descriptor, text) && fsync(descriptor) == 0;
+  const int error = errno;
+  fine = close(descriptor) == 0 && fine;
+  if (fine && rename(temporary.c_str(), output.c_str()) == 0) return 0;
+  if (!fine) errno = error;
+  const int code = Failed(output);
+  unlink(temporary.c_str());
+  return code;
+}
+
+void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool color = isatty(STDERR_FILENO) && !(no_color && *no_color);
+  std::fputs(DiagnosticsToText(diagnostics, color).c_str(), stderr);
+}
+
+int UsageError(const std::string& message) {
+  std::fprintf(stderr, "kernelmap: error: %s\n", message.c_str());
+  return 2;
+}
+
+}  // namespace kernelmap

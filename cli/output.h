@@ -1,0 +1,22 @@
+// Where results and diagnostics go.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/diagnostics.h"
+
+namespace kernelmap {
+
+/// Writes a result to standard output ("-") or to a file, which is replaced in one step or not at
+/// all. Returns the exit code, 0 or 2, and has said why on standard error.
+int WriteResult(const std::string& output, std::string_view text);
+
+/// To standard error, in colour on a terminal unless NO_COLOR is set.
+void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics);
+
+/// "kernelmap: error: …" to standard error. Returns 2.
+int UsageError(const std::string& message);
+
+}  // namespace kernelmap

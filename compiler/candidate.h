@@ -1,0 +1,31 @@
+// Step 4 of choosing a kernel: whether one candidate can be used.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+
+namespace kernelmap {
+
+/// What a candidate is judged against.
+struct CandidateContext {
+  std::string name;  // the layer or function that is mapped
+  const Target& target;
+  const Environment& environment;
+  const Config* config = nullptr;  // null: the default mapping alone
+  bool from_config = false;        // the candidate is the config's own, not inherited
+};
+
+struct CandidateResult {
+  std::optional<KernelUse> kernel;  // when it can be used
+  std::optional<Reason> reason;     // when not
+  bool turned_off = false;          // by USE_HUB_KERNELS
+};
+
+/// Judges a candidate and appends each step to `trace`.
+CandidateResult JudgeCandidate(const Candidate& candidate, const CandidateContext& context,
+                               std::vector<TraceStep>* trace);
+
+}  // namespace kernelmap

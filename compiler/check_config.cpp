@@ -1,0 +1,132 @@
+// What only the whole config shows. A check is a function in a list.
+#include <algorithm>
+#include <array>
+
+#include "compiler/catalogue.h"
+#include "compiler/config.h"
+#include "compiler/suggest.h"
+
+namespace kernelmap {
+namespace {
+
+bool Overlap(const Interval& a, const Interval& b) { return a.low <= b.high && b.low <= a.high; }
+
+bool Within(const Interval& inner, const Interval& outer) {
+  return outer.low <= inner.low && inner.high <= outer.high;
+}
+
+void CheckIntervals(const Config& config, Diagnostics* diagnostics) {
+  for (const Mapping& mapping : config.mappings) {
+    for (auto later = mapping.entries.begin(); later != mapping.entries.end(); ++later) {
+      for (auto earlier = mapping.entries.begin(); earlier != later; ++earlier) {
+        if (!later->selector || !earlier->selector) continue;
+        const DeviceSelector &a = *earlier->selector, &b = *later->selector;
+        if (a.device != b.device || !Overlap(a.interval, b.interval)) continue;
+        if (a.interval == b.interval) {
+          diagnostics->Report<Diag::DuplicateInterval>(later->span, b.Text())
+              .Note(earlier->span, "first here");
+        } else if (!Within(a.interval, b.interval) && !Within(b.interval, a.interval)) {
+          diagnostics->Report<Diag::OverlappingIntervals>(later->span, a.Text(), b.Text())
+              .Note(earlier->span, "the other");
+        }
+      }
+    }
+  }
+}
+
+void CheckModes(const Config& config, Diagnostics* diagnostics) {
+  for (const Mapping& mapping : config.mappings) {
+    for (const DeviceEntry& entry : mapping.entries) {
+      for (auto later = entry.modes.begin(); later != entry.modes.end(); ++later) {
+        if (!later->mode) continue;
+        const auto earlier = std::find_if(entry.modes.begin(), later, [&](const ModeValue& other) {
+          return other.mode == later->mode;
+        });
+        if (earlier != later) {
+          diagnostics->Report<Diag::DuplicateMode>(later->span, later->mode->Text())
+              .Note(earlier->span, "first here");
+        } else if (*later->mode == Mode{.torch_compile = true}) {
+          diagnostics->Report<Diag::NeverChosenMode>(later->span)
+              .Help("write `inference|torch_compile` or `training|torch_compile`");
+        }
+      }
+    }
+  }
+}
+
+template <typename Visit>
+void ForEachCandidate(const Config& config, Visit visit) {
+  for (const Mapping& mapping : config.mappings) {
+    for (const DeviceEntry& entry : mapping.entries) {
+      for (const ModeValue& mode : entry.modes) {
+        for (const Candidate& candidate : mode.value.candidates) visit(candidate);
+      }
+    }
+  }
+}
+
+void CheckLocal(const Config& config, Diagnostics* diagnostics) {
+  const bool local = config.use_local_kernel.value;
+  ForEachCandidate(config, [&](const Candidate& candidate) {
+    const KernelRef& ref = candidate.ref;
+    if (local && ref.kind == KernelRef::Kind::kHub) {
+      auto addition = diagnostics->Report<Diag::LocalOnly>(candidate.span, ref.text);
+      addition.Note(*config.use_local_kernel.span, "`use_local_kernel` is here");
+    } else if (!local && ref.kind == KernelRef::Kind::kLocal) {
+      diagnostics->Report<Diag::LocalNotAllowed>(candidate.span, ref.text)
+          .Help("set use_local_kernel = true to use local kernels");
+    }
+  });
+  if (local && config.inherit_mapping.span && config.inherit_mapping.value) {
+    diagnostics->Report<Diag::InheritIgnored>(*config.inherit_mapping.span)
+        .Note(*config.use_local_kernel.span, "`use_local_kernel` is here");
+  }
+}
+
+void CheckAttention(const Config& config, Diagnostics* diagnostics) {
+  if (!config.attn_implementation.span) return;
+  for (const Mapping& mapping : config.mappings) {
+    if (mapping.name != "attention") continue;
+    diagnostics->Report<Diag::AttentionTwice>(*config.attn_implementation.span)
+        .Note(mapping.span, "`attention` is mapped here");
+  }
+}
+
+void CheckNames(const Config& config, Diagnostics* diagnostics) {
+  std::vector<std::string> names;
+  for (const Layer& layer : BuiltinCatalogue().layers) names.push_back(layer.name);
+  for (const Mapping& mapping : config.mappings) {
+    // A longer name that ends with a known one is a class of its own: LlamaRMSNorm.
+    const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return mapping.name.ends_with(name);
+    });
+    const bool declared =
+        std::any_of(config.extra_classes.begin(), config.extra_classes.end(),
+                    [&](const ExtraClass& extra) { return extra.name == mapping.name; });
+    if (known || declared) continue;
+    const std::string help = DidYouMean(mapping.name, names);
+    if (!help.empty()) {
+      diagnostics->Report<Diag::UnknownName>(mapping.span, mapping.name).Help(help);
+    }
+  }
+}
+
+void CheckUnresolved(const Config& config, Diagnostics* diagnostics) {
+  for (const Fusion& fusion : config.fusions) {
+    diagnostics->Report<Diag::FusionNotResolved>(fusion.span);
+  }
+  if (config.attn_implementation.span) {
+    diagnostics->Report<Diag::AttentionNotResolved>(*config.attn_implementation.span);
+  }
+}
+
+constexpr std::array kChecks = {CheckIntervals, CheckModes, CheckLocal,
+                                CheckAttention, CheckNames, CheckUnresolved};
+
+}  // namespace
+
+void CheckConfig(const Config& config, Diagnostics* diagnostics) {
+  for (const auto check : kChecks) check(config, diagnostics);
+}
+
+}  // namespace kernelmap

@@ -1,0 +1,76 @@
+// From a config file to a plan: what every program does first.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/config.h"
+#include "compiler/plan.h"
+
+namespace kernelmap {
+
+/// A config that was read, bound and checked, with everything that was found wrong. Not to be
+/// resolved when there are errors.
+struct Loaded {
+  std::optional<Config> config;  // nothing where the file is not TOML or JSON
+  std::vector<Diagnostic> diagnostics;
+  size_t errors = 0;
+  size_t warnings = 0;
+};
+
+/// The bytes of a file, at most `limit` + 1 of them; "-" is standard input. Nothing, and a message
+/// for people in `error`, where the file cannot be read.
+std::optional<std::string> ReadFile(const std::string& path, size_t limit, std::string* error);
+
+/// Reads a config's bytes; `name` is how messages call it.
+Loaded LoadConfigText(const std::string& name, std::string bytes);
+
+/// Nothing, and a message, only where the file cannot be read.
+std::optional<Loaded> LoadConfig(const std::string& path, std::string* error);
+
+/// What the command line says of the target. A flag wins over `[target]`.
+struct TargetFlags {
+  std::optional<std::string> device;  // "auto" is this machine's
+  std::optional<std::string> capability, mode, torch, cuda, rocm, xpu;
+};
+
+/// The target that flags, config (may be null) and machine make. Nothing, and diagnostics about
+/// the flags, where these are wrong.
+std::optional<Target> ResolveTarget(const TargetFlags& flags, const Config* config,
+                                    std::vector<Diagnostic>* diagnostics);
+
+/// What of the environment a plan depends on.
+struct Environment {
+  std::optional<std::string> use_hub_kernels;  // USE_HUB_KERNELS
+  /// KERNELMAP_POLICY: an upper bound of trust; nothing where the variable is not set.
+  struct Policy {
+    std::vector<std::string> trusted_publishers;
+    bool allow_all_kernels = false;
+  };
+  std::optional<Policy> policy;
+
+  /// Whether Hub kernels may be used at all.
+  bool HubEnabled() const;
+};
+
+/// Reads the environment. Nothing, and diagnostics or a message, where the policy is broken: then
+/// nothing may be trusted.
+std::optional<Environment> ReadEnvironment(std::vector<Diagnostic>* diagnostics,
+                                           std::string* error);
+
+/// The plan of a config without errors (null: the built-in mapping alone).
+Plan Resolve(const Config* config, const Target& target, const Environment& environment);
+
+/// All of it. `plan` is there unless there are errors; `exit_code` is then 1 for mistakes in the
+/// config, 2 for wrong flags and files that cannot be read (`error` then says which).
+struct Compiled {
+  std::optional<Plan> plan;
+  std::vector<Diagnostic> diagnostics;  // warnings too
+  std::string error;
+  int exit_code = 0;
+};
+Compiled CompilePlan(const std::optional<std::string>& config_path, const TargetFlags& flags);
+
+}  // namespace kernelmap

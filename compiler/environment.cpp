@@ -1,0 +1,58 @@
+// What a plan depends on beside its config: USE_HUB_KERNELS and KERNELMAP_POLICY.
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <utility>
+
+#include "compiler/bind.h"
+#include "compiler/compile.h"
+
+namespace kernelmap {
+namespace {
+
+std::optional<Environment::Policy> ReadPolicy(const std::string& path, std::vector<Diagnostic>* out,
+                                              std::string* error) {
+  std::optional<std::string> bytes = ReadFile(path, kMaxFileBytes, error);
+  if (!bytes) return std::nullopt;
+  Diagnostics diagnostics(std::make_shared<Source>(path, std::move(*bytes)));
+  Environment::Policy policy;
+  if (const std::optional<Node> root = ReadDocument(Syntax::kToml, &diagnostics)) {
+    for (const Member& member : root->members) {
+      if (member.key == "trusted_publishers") {
+        policy.trusted_publishers = BindTexts(member, &diagnostics);
+      } else if (member.key == "allow_all_kernels") {
+        policy.allow_all_kernels = BindBool(member, &diagnostics).value_or(false);
+      } else {
+        ReportUnknownKey(member, "the policy", {"trusted_publishers", "allow_all_kernels"},
+                         &diagnostics);
+      }
+    }
+  }
+  diagnostics.Sort();
+  out->insert(out->end(), diagnostics.list().begin(), diagnostics.list().end());
+  if (diagnostics.errors() > 0) return std::nullopt;
+  return policy;
+}
+
+}  // namespace
+
+bool Environment::HubEnabled() const {
+  if (!use_hub_kernels) return true;
+  std::string upper = *use_hub_kernels;
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return upper == "1" || upper == "ON" || upper == "YES" || upper == "TRUE";
+}
+
+std::optional<Environment> ReadEnvironment(std::vector<Diagnostic>* diagnostics,
+                                           std::string* error) {
+  Environment environment;
+  if (const char* value = std::getenv("USE_HUB_KERNELS")) environment.use_hub_kernels = value;
+  const char* path = std::getenv("KERNELMAP_POLICY");
+  if (path && *path) {
+    environment.policy = ReadPolicy(path, diagnostics, error);
+    if (!environment.policy) return std::nullopt;
+  }
+  return environment;
+}
+
+}  // namespace kernelmap
