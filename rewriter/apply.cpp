@@ -1,0 +1,136 @@
+#include "rewriter/apply.h"
+
+#include <torch/script.h>
+
+#include <sstream>
+
+#include "compiler/archive/archive.h"
+#include "compiler/archive/file.h"
+#include "compiler/archive/module_tree.h"
+#include "rewriter/archive/embedded_plan.h"
+#include "rewriter/torchscript/edit.h"
+#include "rewriter/torchscript/import.h"
+#include "rewriter/torchscript/references.h"
+
+namespace kernelmap {
+namespace {
+
+constexpr const char* kPlanFile = "kernelmap/plan.json";
+constexpr const char* kReportFile = "kernelmap/report.json";
+
+std::string BaseName(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+ApplyResult Error(const std::string& file, const std::string& message, bool usage = false) {
+  return {std::nullopt, ApplyError{file, message, usage}};
+}
+
+// The first line of what libtorch says: the rest is its own stack.
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Loading runs __setstate__: only torch's own quantized modules may have one.
+std::string ForeignSetState(const ModuleTree& tree) {
+  for (const std::string& name : tree.set_state_classes) {
+    const bool torch_own = name.starts_with("__torch__.torch.ao.nn.") ||
+                           name.starts_with("__torch__.torch.nn.quantized.") ||
+                           name.starts_with("__torch__.torch.classes.");
+    if (!torch_own) return name;
+  }
+  return "";
+}
+
+struct OpenedModel {
+  std::string sha256;
+  torch::jit::ExtraFilesMap extra_files;
+  torch::jit::Module module;
+};
+
+std::optional<ApplyError> OpenModel(const std::string& path, const ApplyOptions& options,
+                                    OpenedModel* out) {
+  const auto archive = Archive::Open(path);
+  if (!archive) {
+    return ApplyError{path, Describe(archive.error()),
+                      archive.error().code == ArchiveErrorCode::kCannotRead};
+  }
+  const auto tree = ReadModuleTree(*archive);
+  if (!tree) return ApplyError{path, Describe(tree.error()), false};
+  if (const std::string name = ForeignSetState(*tree); !name.empty() && !options.run_archive_code) {
+    return ApplyError{path,
+                      "loading it would run the code of `" + name +
+                          ".__setstate__`; --run-archive-code allows that",
+                      false};
+  }
+  const auto digest = Sha256File(path);
+  if (!digest) return ApplyError{path, Describe(digest.error()), true};
+  out->sha256 = *digest;
+  for (const std::string& name : archive->extra_files()) out->extra_files[name] = "";
+  try {
+    out->module = torch::jit::load(path, c10::kCPU, out->extra_files);
+  } catch (const std::exception& e) {
+    return ApplyError{path, "libtorch cannot load it: " + FirstLine(e.what()), false};
+  }
+  return std::nullopt;
+}
+
+std::vector<expr::DType> InputDTypes(const Plan& plan) {
+  std::vector<expr::DType> dtypes;
+  for (const std::string& name : plan.model_inputs) {
+    dtypes.push_back(expr::DTypeFromName(name).value_or(expr::kUnknownDType));
+  }
+  return dtypes;
+}
+
+std::string Save(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extra_files) {
+  // Written through a stream, so that no file name gets into the archive.
+  std::ostringstream out;
+  module.save(out, extra_files);
+  return std::move(out).str();
+}
+
+}  // namespace
+
+ApplyResult Apply(const Plan& plan, const std::string& model_path, const ApplyOptions& options,
+                  bool decide_only) {
+  OpenedModel model;
+  if (auto error = OpenModel(model_path, options, &model)) return {std::nullopt, error};
+  Applied applied;
+  const std::string plan_json = PlanToJson(plan);
+  const auto earlier = model.extra_files.find(kPlanFile);
+  if (earlier != model.extra_files.end() && !decide_only) {
+    if (!SamePlan(earlier->second, plan_json)) {
+      const std::string original = OriginalModel(model.extra_files[kReportFile]);
+      return Error(model_path, "already rewritten by another plan; apply to the original, sha256 " +
+                                   (original.empty() ? "unknown" : original));
+    }
+    applied.already_applied = true;
+  }
+  try {
+    torchscript::Imported imported = torchscript::ImportModule(model.module);
+    expr::Execution execution = expr::Execute(imported.program, InputDTypes(plan));
+    torchscript::CompiledReferences references;
+    torchscript::CompileReferences(plan, BuiltinCatalogue(), &references);
+    SiteDecisions decisions = DecideSites(plan, BuiltinCatalogue(), imported.program, execution,
+                                          references.references, options.sites);
+    applied.report.target = plan.target;
+    applied.report.model_file = BaseName(model_path);
+    applied.report.model_sha256 = model.sha256;
+    applied.report.sites = std::move(decisions.sites);
+    if (decide_only || applied.already_applied) return {std::move(applied), std::nullopt};
+    torchscript::ApplyEdits(decisions.edits, execution, references, imported,
+                            options.sites.self_mode);
+    if (!plan.model_inputs.empty() && !decisions.edits.empty()) {
+      const int forward = imported.program.objects[imported.program.root].methods.at("forward");
+      torchscript::AssertInputDTypes(plan.model_inputs, *imported.graphs[forward].graph);
+    }
+    model.extra_files[kPlanFile] = plan_json;
+    model.extra_files[kReportFile] = ReportToJson(applied.report);
+    applied.archive = Save(model.module, model.extra_files);
+  } catch (const std::exception& e) {
+    return Error(model_path, "libtorch refuses the rewritten model: " + FirstLine(e.what()));
+  }
+  return {std::move(applied), std::nullopt};
+}
+
+}  // namespace kernelmap

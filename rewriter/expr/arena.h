@@ -1,0 +1,143 @@
+// Expressions, each stored once: two values with one id are computed in the same way from the same
+// inputs, so they are equal. Building an expression applies rules that keep its value exactly
+// (normalise.cpp) and derives facts about it (facts.cpp).
+//
+// In-place writes: an expression is named by its operands and by how often the memory of each
+// operand had been written when it was read, so reads before and after a write never share an id.
+#pragma once
+
+#include <deque>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "rewriter/expr/graph.h"
+
+namespace kernelmap::expr {
+
+using Id = int;
+using Ids = std::vector<Id>;
+
+struct Expr {
+  std::string
+      op;  // "add" for aten::add; "const", "param", "var", "opaque", "list", "tuple", "object"
+  Ids args;
+  Kind kind = Kind::kTensor;
+  Constant constant;  // op "const"
+  std::string label;  // "var": its name; "opaque": why; "param": its attribute
+  int owner = -1;     // "object": the object; "param": the object that holds it
+  // Facts about a tensor; -1 and false: not known.
+  DType dtype = kUnknownDType;
+  int rank = -1;
+  int min_rank = 0;
+  bool has_shape = false;
+  Ids shape;     // integer expressions
+  Id base = -1;  // representative of the memory that it may share
+};
+
+class Arena {
+ public:
+  const Expr& operator[](Id id) const { return exprs_[id]; }
+  std::size_t size() const { return exprs_.size(); }
+
+  // Leaves.
+  Id Int(std::int64_t value);
+  Id Float(double value);
+  Id Bool(bool value);
+  Id None();
+  Id Const(const Constant& constant);
+  Id Opaque(const std::string& why, Kind kind = Kind::kTensor);
+  Id Var(const std::string& name, Kind kind);
+  Id ObjectRef(int object);
+  Id Param(int object, const std::string& attribute, const Constant& tensor);
+  Id List(const Ids& items);
+  Id Tuple(const Ids& items);
+
+  /// The expression of an operation, after the rules of normalise.cpp. `op` has no "aten::";
+  /// `declared` is what the front end says of the result, for operations without a rule.
+  Id Op(const std::string& op, Ids args, Kind declared = Kind::kTensor);
+  /// The same without rules.
+  Id Raw(const std::string& op, const Ids& args, Kind kind = Kind::kTensor);
+  /// Element `index` of a list or tuple expression.
+  Id Item(Id list, Id index, Kind kind = Kind::kTensor);
+  Id Size(Id tensor, Id dim);
+  Id DTypeOf(Id tensor);
+  Id Cast(Id tensor, Id dtype);
+
+  // Memory.
+  Id Base(Id id) const;
+  void Alias(Id a, Id b);
+  void Write(Id id);           // the memory of `id` is written now
+  bool Written(Id id) const;   // ever
+  void MarkLayoutRead(Id id);  // strides of this memory are read (as_strided, stride)
+  bool LayoutRead(Id id) const;
+  void MarkViewed(Id id);  // a view needs these strides to be mergeable
+  bool Viewed(Id id) const;
+
+  // Tests.
+  bool IsConst(Id id) const { return exprs_[id].op == "const"; }
+  bool IsTensor(Id id) const { return exprs_[id].kind == Kind::kTensor; }
+  bool IsScalarTensor(Id id) const;  // a 0-dimensional constant tensor with a known value
+  bool IsFloatTensor(Id id) const { return IsTensor(id) && IsFloating(exprs_[id].dtype); }
+  std::optional<std::int64_t> AsInt(Id id) const;
+  std::optional<double> AsDouble(Id id) const;  // int, float or 0-dimensional tensor constants
+
+  /// Facts learned from outside: the dtype of an input.
+  void SetDType(Id id, DType dtype) { exprs_[id].dtype = dtype; }
+  /// Where an expression was first computed ("file.py:63").
+  void SetSource(Id id, const std::string& source);
+  const std::string& Source(Id id) const;
+
+  /// Readable form, `depth` operations deep.
+  std::string Print(Id id, int depth = 3) const;
+
+ private:
+  Id Intern(const std::string& key, Expr expr, bool* is_new = nullptr);
+  std::string Key(const std::string& op, const Ids& args) const;
+  void AppendVersions(Id id, std::string& key) const;
+  template <typename F>
+  void ForEachLeaf(Id id, const F& f) const;  // tensors inside lists and tuples
+
+  // facts.cpp
+  void Infer(Id id);
+  bool InferShapeOp(Expr& e);
+  bool InferMathOp(Expr& e);
+  void InferItem(Expr& e);
+  void Broadcast(Expr& e, Id a, Id b) const;
+  DType PromoteOperands(Id a, Id b) const;
+
+  // normalise.cpp
+  Id Dim(Id tensor, Id dim, int extra = 0);
+  Id ScalarOperand(Id scalar, Id tensor);
+  Id IntOp(const std::string& op, Id a, Id b);
+  bool IsIntLike(Id id) const;
+  Id ToInt(Id id);
+  bool IsDouble(Id id, double value) const;
+  Id Permute(Id tensor, std::vector<int> order);
+  Id OpTo(const Ids& args);
+  Id OpSlice(Ids args);
+  Id OpTranspose(Ids args);
+  Id OpPermute(const Ids& args);
+  Id OpExpand(const Ids& args);
+  Id OpArithmetic(std::string op, Ids args, Kind declared);
+  std::optional<Id> OpConversion(const std::string& op, const Ids& args);
+  std::optional<Id> OpLayout(const std::string& op, Ids args);
+  std::optional<Id> OpMath(const std::string& op, Ids args, Kind declared);
+
+  std::deque<Expr> exprs_;
+  std::unordered_map<std::string, Id> ids_;
+  std::unordered_map<Id, int> versions_;  // by base
+  std::unordered_set<Id> layout_read_, viewed_;
+  std::unordered_map<std::uint64_t, Id> storages_;
+  std::unordered_map<Id, std::string> sources_;
+  std::int64_t opaque_count_ = 0;
+};
+
+/// Whether `s` is one of `words`.
+bool OneOf(std::string_view s, std::initializer_list<std::string_view> words);
+
+}  // namespace kernelmap::expr

@@ -1,0 +1,133 @@
+#include "rewriter/expr/edit.h"
+
+#include <algorithm>
+
+namespace kernelmap::expr {
+namespace {
+
+class Planner {
+ public:
+  Planner(Matcher& matcher, const Program& program, const Execution& execution, const Match& match)
+      : matcher_(matcher),
+        program_(program),
+        arena_(execution.arena),
+        match_(match),
+        frame_(execution.frames[match.frame]),
+        index_(matcher.Index(frame_.graph)) {}
+
+  std::variant<Edit, Refusal> Plan() {
+    Edit edit{.graph = frame_.graph, .pattern = match_.pattern};
+    for (const Id id : match_.outputs) edit.needs_contiguous |= arena_.Viewed(id);
+    const bool placed = matcher_.patterns()[match_.pattern].reference.function ? PlaceFunction(edit)
+                                                                               : PlaceLayer(edit);
+    if (!placed) return refusal_;
+    return edit;
+  }
+
+ private:
+  bool Refuse(const std::string& why) {
+    refusal_ = {"escaping_value", why, ""};
+    return false;
+  }
+
+  std::optional<Operand> Find(Id id, const Node* before) {
+    const Expr& e = arena_[id];
+    if (const auto c = arena_.AsInt(id)) {
+      return Operand{.from = Operand::From::kInt, .integer = *c, .real = static_cast<double>(*c)};
+    }
+    if (const auto c = arena_.AsDouble(id)) {
+      return Operand{.from = Operand::From::kFloat, .real = *c};
+    }
+    for (const auto& [computed, value] : frame_.computed) {
+      if (computed == id && index_.Available(value, before)) return Operand{.value = value};
+    }
+    if (e.op == "param") {
+      if (auto path = AttributePath(program_, frame_.object, e.owner)) {
+        path->push_back(e.label);
+        return Operand{.from = Operand::From::kAttribute, .path = *path};
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool FindAll(const Node* before, std::vector<Operand>& operands) {
+    operands.clear();
+    for (const Id id : match_.binding) {
+      auto operand = Find(id, before);
+      if (!operand) return false;
+      operands.push_back(std::move(*operand));
+    }
+    return true;
+  }
+
+  // A module's body: the kernel runs at the end, and what it returns takes the place of the stock
+  // result. Everything that was computed only for that is dead code afterwards.
+  bool PlaceLayer(Edit& edit) {
+    const Block& body = program_.graphs[frame_.graph].body;
+    if (body.outputs.size() != 1) return Refuse("the module has several results");
+    const Node* tuple = index_.Definition(body.outputs[0]);
+    const bool is_tuple = tuple && tuple->op == "prim::TupleConstruct";
+    edit.before = is_tuple ? tuple : nullptr;
+    edit.result_only = true;
+    for (const int v : is_tuple ? tuple->inputs : body.outputs) {
+      const auto it = frame_.values.find(v);
+      if (it != frame_.values.end() && it->second == match_.outputs[0]) {
+        edit.replaced = {v};
+        break;
+      }
+    }
+    if (edit.replaced.empty()) return Refuse("the result is not a value of this module's code");
+    if (!FindAll(edit.before, edit.operands)) {
+      return Refuse("an operand is not available in this module's code");
+    }
+    return true;
+  }
+
+  bool PlaceFunction(Edit& edit) {
+    const Block* block = nullptr;
+    int first = INT32_MAX, last = INT32_MAX;
+    for (const Id id : match_.outputs) {
+      int found = -1;
+      for (const auto& [computed, value] : frame_.computed) {
+        if (computed == id && index_.Definition(value) && !index_.Uses(value).empty()) {
+          found = value;
+          break;
+        }
+      }
+      if (found < 0) return Refuse("a result is not a value of this module's code");
+      edit.replaced.push_back(found);
+      const Node* node = index_.Definition(found);
+      if (block && block != index_.BlockOf(node)) return Refuse("results in two branches");
+      block = index_.BlockOf(node);
+      first = std::min(first, index_.Order(node));
+      for (const Use& use : index_.Uses(found)) last = std::min(last, index_.Order(use.node));
+    }
+    // Between the first result and the first use of one, wherever all operands are there.
+    for (const Node& node : block->nodes) {
+      const int order = index_.Order(&node);
+      if (order < first) continue;
+      if (order > last) break;
+      if (!FindAll(&node, edit.operands)) continue;
+      edit.before = &node;
+      return true;
+    }
+    return Refuse("an operand is made after the first use of a result");
+  }
+
+  Matcher& matcher_;
+  const Program& program_;
+  const Arena& arena_;
+  const Match& match_;
+  const Frame& frame_;
+  const GraphIndex& index_;
+  Refusal refusal_;
+};
+
+}  // namespace
+
+std::variant<Edit, Refusal> PlanEdit(Matcher& matcher, const Program& program,
+                                     const Execution& execution, const Match& match) {
+  return Planner(matcher, program, execution, match).Plan();
+}
+
+}  // namespace kernelmap::expr

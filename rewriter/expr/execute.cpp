@@ -1,0 +1,393 @@
+#include "rewriter/expr/execute.h"
+
+#include <algorithm>
+
+#include "rewriter/expr/graph_index.h"
+
+namespace kernelmap::expr {
+namespace {
+
+constexpr int kMaxDepth = 200;
+constexpr std::int64_t kMaxSteps = 20'000'000;
+
+// Operations that may hand back an input although their schema does not say so.
+bool MayReturnInput(std::string_view op) {
+  return OneOf(op, {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout",
+                    "aten::feature_alpha_dropout", "aten::_to_copy"});
+}
+
+bool IsContiguousCall(const Node* node) { return node && node->op == "aten::contiguous"; }
+
+struct NestedEffects {
+  std::unordered_set<int> read;  // values of enclosing blocks
+  bool writes = false;
+};
+
+void CollectNested(const Block& block, std::unordered_set<int>& inner, NestedEffects& effects) {
+  const auto read = [&](int v) {
+    if (!inner.contains(v)) effects.read.insert(v);
+  };
+  for (const int v : block.inputs) inner.insert(v);
+  for (const Node& node : block.nodes) {
+    for (const int v : node.inputs) read(v);
+    for (const int v : node.outputs) inner.insert(v);
+    const bool harmless = node.op == "prim::RaiseException";
+    if (node.writes != 0 || (node.has_effects && !harmless) || node.op == "prim::CallMethod" ||
+        node.op == "prim::CallFunction" || node.op == "prim::SetAttr" ||
+        (!node.known_schema && !node.op.starts_with("prim::"))) {
+      effects.writes = true;
+    }
+    for (const Block& b : node.blocks) CollectNested(b, inner, effects);
+  }
+  for (const int v : block.outputs) read(v);
+}
+
+class Executor {
+ public:
+  Executor(const Program& program, Execution& execution, Arena& arena)
+      : program_(program), execution_(execution), arena_(arena) {
+    for (const Graph& graph : program.graphs) CollectSetAttrs(graph.body);
+  }
+
+  Id Run(int graph, const Ids& args, int object, int parent, int* frame_index = nullptr) {
+    const int index = static_cast<int>(execution_.frames.size());
+    if (frame_index) *frame_index = index;
+    Frame& frame = execution_.frames.emplace_back();
+    frame.parent = parent;
+    frame.object = object;
+    frame.graph = graph;
+    frame.inputs = args;
+    const Graph& g = program_.graphs[graph];
+    if (++depth_ > kMaxDepth || args.size() != g.body.inputs.size()) {
+      execution_.too_large = true;
+      --depth_;
+      return arena_.Opaque("call");
+    }
+    for (std::size_t i = 0; i < args.size(); ++i) Set(index, g.body.inputs[i], args[i]);
+    RunBlock(index, g.body);
+    --depth_;
+    const Ids outputs = Get(index, g.body.outputs);
+    const Id result = outputs.size() == 1 ? outputs[0] : arena_.Tuple(outputs);
+    execution_.frames[index].result = result;
+    return result;
+  }
+
+ private:
+  void CollectSetAttrs(const Block& block) {
+    for (const Node& node : block.nodes) {
+      if (node.op == "prim::SetAttr") mutable_attributes_.insert(node.name);
+      for (const Block& b : node.blocks) CollectSetAttrs(b);
+    }
+  }
+
+  Frame& F(int index) { return execution_.frames[index]; }
+
+  void Set(int frame, int value, Id id) {
+    F(frame).values[value] = id;
+    F(frame).computed.emplace_back(id, value);
+  }
+
+  Ids Get(int frame, const std::vector<int>& values) {
+    Ids ids;
+    for (const int v : values) {
+      const auto it = F(frame).values.find(v);
+      ids.push_back(it == F(frame).values.end() ? arena_.Opaque("undefined") : it->second);
+    }
+    return ids;
+  }
+
+  Kind KindOf(int frame, int value) { return program_.graphs[F(frame).graph].kinds[value]; }
+
+  void SetOpaque(int frame, const Node& node, const std::string& why) {
+    for (const int v : node.outputs) Set(frame, v, arena_.Opaque(why, KindOf(frame, v)));
+  }
+
+  void RunBlock(int frame, const Block& block) {
+    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+      if (++steps_ > kMaxSteps) {
+        execution_.too_large = true;
+        return;
+      }
+      RunNode(frame, block, i);
+    }
+  }
+
+  void RunNode(int frame, const Block& block, std::size_t position) {
+    const Node& node = block.nodes[position];
+    const Ids args = Get(frame, node.inputs);
+    const std::size_t before = arena_.size();
+    if (node.op.starts_with("prim::")) {
+      RunPrim(frame, node, args);
+    } else {
+      RunOperation(frame, node, args);
+    }
+    for (const int v : node.outputs) {
+      const Id id = F(frame).values[v];
+      if (static_cast<std::size_t>(id) >= before) arena_.SetSource(id, node.source);
+    }
+  }
+
+  void RunPrim(int frame, const Node& node, const Ids& args) {
+    const std::string_view op = std::string_view(node.op).substr(6);
+    if (op == "Constant") {
+      Set(frame, node.outputs[0],
+          node.constant >= 0 ? arena_.Const(program_.constants[node.constant])
+                             : arena_.Opaque("function", Kind::kOther));
+    } else if (op == "GetAttr" && args.size() == 1) {
+      Set(frame, node.outputs[0], Attribute(args[0], node, KindOf(frame, node.outputs[0])));
+    } else if (op == "CallMethod" && !args.empty()) {
+      CallMethod(frame, node, args);
+    } else if (op == "CallFunction" && node.callee >= 0 && !args.empty()) {
+      Call(frame, node, node.callee, Ids(args.begin() + 1, args.end()), -1);
+    } else if (op == "TupleConstruct") {
+      Set(frame, node.outputs[0], arena_.Tuple(args));
+    } else if (op == "ListConstruct") {
+      Set(frame, node.outputs[0], arena_.List(args));
+    } else if ((op == "TupleUnpack" || op == "ListUnpack") && args.size() == 1) {
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        const int v = node.outputs[i];
+        const Id item =
+            arena_.Item(args[0], arena_.Int(static_cast<std::int64_t>(i)), KindOf(frame, v));
+        arena_.Alias(item, args[0]);
+        Set(frame, v, item);
+      }
+    } else if (op == "TupleIndex" && args.size() == 2) {
+      const Id item = arena_.Item(args[0], args[1], KindOf(frame, node.outputs[0]));
+      arena_.Alias(item, args[0]);
+      Set(frame, node.outputs[0], item);
+    } else if (op == "NumToTensor" && args.size() == 1) {
+      // A whole number and the 0-dimensional tensor of it are one thing to the rules.
+      Set(frame, node.outputs[0],
+          arena_[args[0]].kind == Kind::kInt ? args[0] : arena_.Raw("num_to_tensor", args));
+    } else if (op == "dtype" && args.size() == 1) {
+      Set(frame, node.outputs[0], arena_.DTypeOf(args[0]));
+    } else if (op == "device" && args.size() == 1) {
+      Set(frame, node.outputs[0], arena_.Raw("device", args, Kind::kDevice));
+    } else if (op == "unchecked_cast" && args.size() == 1) {
+      // An optional value whose content was not known is a tensor from here on.
+      const Kind kind = KindOf(frame, node.outputs[0]);
+      const bool unknown = arena_[args[0]].kind == Kind::kOther && kind != Kind::kOther;
+      const Id id = unknown ? arena_.Raw("unchecked_cast", args, kind) : args[0];
+      arena_.Alias(id, args[0]);
+      Set(frame, node.outputs[0], id);
+    } else if (op == "If" && args.size() == 1 && node.blocks.size() == 2) {
+      const Expr& condition = arena_[args[0]];
+      if (condition.op == "const" && condition.kind == Kind::kBool) {
+        const Block& taken = node.blocks[condition.constant.integer ? 0 : 1];
+        RunBlock(frame, taken);
+        const Ids results = Get(frame, taken.outputs);
+        for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
+          Set(frame, node.outputs[i], results[i]);
+        }
+      } else {
+        ControlFlow(frame, node, args);
+      }
+    } else if (!node.blocks.empty()) {
+      ControlFlow(frame, node, args);
+    } else if (op == "Enter" || op == "Exit") {
+      execution_.autocast = true;
+      F(frame).pure = false;
+      SetOpaque(frame, node, node.op);
+    } else {
+      const bool harmless = OneOf(op, {"Uninitialized", "min", "max", "layout", "Print", "is_cuda",
+                                       "requires_grad", "shape"});
+      F(frame).pure = F(frame).pure && harmless && op != "Print";
+      SetOpaque(frame, node, node.op);
+      if (!harmless) Touch(node, args, frame);
+    }
+  }
+
+  Id Attribute(Id object, const Node& node, Kind kind) {
+    const Expr& o = arena_[object];
+    if (o.op != "object" || mutable_attributes_.contains(node.name)) {
+      return arena_.Opaque(node.name, kind);
+    }
+    const Constant* value = program_.objects[o.owner].Find(node.name);
+    if (!value) return arena_.Opaque(node.name, kind);
+    if (value->kind == Kind::kTensor) return arena_.Param(o.owner, node.name, *value);
+    if (value->kind == Kind::kOther) return arena_.Opaque(node.name, kind);
+    return arena_.Const(*value);
+  }
+
+  void CallMethod(int frame, const Node& node, const Ids& args) {
+    const Expr& self = arena_[args[0]];
+    if (self.op == "object") {
+      const auto& methods = program_.objects[self.owner].methods;
+      const auto it = methods.find(node.name);
+      if (it != methods.end()) return Call(frame, node, it->second, args, self.owner);
+    }
+    F(frame).pure = false;
+    SetOpaque(frame, node, node.name);
+    Touch(node, args, frame);
+  }
+
+  void Call(int frame, const Node& node, int graph, const Ids& args, int object) {
+    int callee = -1;
+    const Id result = Run(graph, args, object, frame, &callee);
+    F(frame).callees[&node] = callee;
+    if (!F(callee).pure) F(frame).pure = false;
+    if (!node.outputs.empty()) Set(frame, node.outputs[0], result);
+  }
+
+  // Everything that `node` sees may be written, and its results may share memory with it.
+  void Touch(const Node& node, const Ids& args, int frame) {
+    for (const Id id : args) arena_.Write(id);
+    for (const int v : node.outputs) {
+      for (const Id id : args) arena_.Alias(F(frame).values[v], id);
+    }
+  }
+
+  void ControlFlow(int frame, const Node& node, Ids args) {
+    NestedEffects effects;
+    std::unordered_set<int> inner;
+    for (const Block& b : node.blocks) CollectNested(b, inner, effects);
+    std::vector<int> read(effects.read.begin(), effects.read.end());
+    std::sort(read.begin(), read.end());
+    const Ids seen = Get(frame, read);
+    args.insert(args.end(), seen.begin(), seen.end());
+    F(frame).has_branch = true;
+    SetOpaque(frame, node, node.op == "prim::If" ? "branch" : "loop");
+    for (const int v : node.outputs) {
+      for (const Id id : args) arena_.Alias(F(frame).values[v], id);
+    }
+    // An exception is an effect: a frame that may raise is not dropped.
+    F(frame).pure = false;
+    if (effects.writes) {
+      for (const Id id : args) arena_.Write(id);
+    }
+  }
+
+  void RunOperation(int frame, const Node& node, const Ids& args) {
+    const bool aten = node.op.starts_with("aten::");
+    const std::string op = aten ? node.op.substr(6) : node.op;
+    if (!node.known_schema) {
+      F(frame).pure = false;
+      SetOpaque(frame, node, op);
+      return Touch(node, args, frame);
+    }
+    if (node.has_effects || !aten) F(frame).pure = false;
+    if (node.writes != 0) return Write(frame, node, op, args);
+    if (OneOf(op, {"view", "view_as", "unflatten"}) && !args.empty() &&
+        !IsContiguousCall(Index(frame).Definition(node.inputs[0]))) {
+      arena_.MarkViewed(args[0]);
+    }
+    if (OneOf(op, {"as_strided", "stride", "is_contiguous", "storage_offset", "data_ptr"})) {
+      for (const Id id : args) arena_.MarkLayoutRead(id);
+      SetOpaque(frame, node, op);
+    } else if (node.random || op.starts_with("empty") || op.starts_with("new_empty")) {
+      SetOpaque(frame, node, op);
+    } else if (node.outputs.size() == 1) {
+      Set(frame, node.outputs[0], arena_.Op(op, args, KindOf(frame, node.outputs[0])));
+    } else {
+      const Id all = arena_.Raw(op, args, Kind::kTuple);
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        const int v = node.outputs[i];
+        Set(frame, v, arena_.Item(all, arena_.Int(static_cast<std::int64_t>(i)), KindOf(frame, v)));
+      }
+    }
+    ShareMemory(frame, node, args);
+  }
+
+  void ShareMemory(int frame, const Node& node, const Ids& args) {
+    for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+      const Id out = F(frame).values[node.outputs[j]];
+      const std::uint64_t mask = j < node.aliases.size() ? node.aliases[j] : 0;
+      for (std::size_t i = 0; i < args.size() && i < 64; ++i) {
+        if ((mask >> i & 1) != 0 || (i == 0 && MayReturnInput(node.op))) arena_.Alias(out, args[i]);
+      }
+    }
+  }
+
+  const GraphIndex& Index(int frame) {
+    const int graph = F(frame).graph;
+    auto it = indices_.find(graph);
+    if (it == indices_.end()) it = indices_.emplace(graph, program_.graphs[graph]).first;
+    return it->second;
+  }
+
+  // An in-place operation. Where its operand was made here, for this use alone, it is the
+  // operation that makes a new tensor; else the memory counts as written.
+  void Write(int frame, const Node& node, const std::string& op, const Ids& args) {
+    const Node* made = node.inputs.empty() ? nullptr : Index(frame).Definition(node.inputs[0]);
+    const std::string functional = op.ends_with('_') ? op.substr(0, op.size() - 1) : op;
+    const bool fresh = made && made->op.starts_with("aten::") && made->known_schema &&
+                       made->writes == 0 && made->outputs.size() == 1 && !made->aliases.empty() &&
+                       made->aliases[0] == 0 && !MayReturnInput(made->op) && !made->random;
+    if (node.writes == 1 && fresh && Index(frame).Uses(node.inputs[0]).size() == 1 &&
+        node.outputs.size() == 1 && arena_[args[0]].dtype >= 0 && !arena_.IsConst(args[0]) &&
+        arena_[args[0]].op != "param" &&
+        OneOf(functional, {"add", "mul", "sub", "div", "neg", "tanh", "relu", "silu", "sigmoid"})) {
+      const Id r = arena_.Op(functional, args);
+      // In place the result keeps the operand's dtype and shape.
+      const Expr &a = arena_[args[0]], &b = arena_[r];
+      const bool unary = args.size() == 1;
+      const bool same_shape = unary || !arena_.IsTensor(args[1]) ||
+                              (a.has_shape && b.has_shape && a.shape == b.shape) ||
+                              (arena_[args[1]].rank == 0);
+      if (b.dtype == a.dtype && same_shape) {
+        F(frame).local_writes.insert(&node);
+        Set(frame, node.outputs[0], r);
+        return;
+      }
+    }
+    F(frame).pure = false;
+    for (std::size_t i = 0; i < args.size() && i < 64; ++i) {
+      if ((node.writes >> i & 1) != 0) arena_.Write(args[i]);
+    }
+    SetOpaque(frame, node, op);
+    ShareMemory(frame, node, args);
+    for (std::size_t i = 0; i < args.size() && i < 64; ++i) {
+      if ((node.writes >> i & 1) == 0) continue;
+      for (const int v : node.outputs) arena_.Alias(F(frame).values[v], args[i]);
+    }
+  }
+
+  const Program& program_;
+  Execution& execution_;
+  Arena& arena_;
+  std::unordered_set<std::string> mutable_attributes_;
+  std::unordered_map<int, GraphIndex> indices_;
+  int depth_ = 0;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace
+
+Execution Execute(const Program& program, const std::vector<DType>& input_dtypes) {
+  Execution execution;
+  const Object& root = program.objects[program.root];
+  const auto it = root.methods.find("forward");
+  if (it == root.methods.end()) return execution;
+  Arena& arena = execution.arena;
+  const Graph& graph = program.graphs[it->second];
+  Ids args;
+  std::size_t tensors = 0;
+  Id first_tensor = -1;
+  for (std::size_t i = 0; i < graph.body.inputs.size(); ++i) {
+    if (i == 0) {
+      args.push_back(arena.ObjectRef(program.root));
+      continue;
+    }
+    const Kind kind = graph.kinds[graph.body.inputs[i]];
+    const Id id = arena.Opaque("input", kind);
+    if (kind == Kind::kTensor) {
+      if (tensors < input_dtypes.size()) arena.SetDType(id, input_dtypes[tensors]);
+      ++tensors;
+    }
+    // A caller may pass one tensor twice: a write to one input is a write to all.
+    if (kind == Kind::kTensor) {
+      if (first_tensor >= 0) arena.Alias(first_tensor, id);
+      first_tensor = first_tensor >= 0 ? first_tensor : id;
+    }
+    args.push_back(id);
+  }
+  Executor(program, execution, arena).Run(it->second, args, program.root, -1);
+  return execution;
+}
+
+Id ExecuteFunction(const Program& program, int graph, const Ids& args, Arena& arena) {
+  Execution scratch;
+  return Executor(program, scratch, arena).Run(graph, args, -1, -1);
+}
+
+}  // namespace kernelmap::expr

@@ -1,0 +1,49 @@
+// Symbolic execution of a program's forward, one frame a call, into one arena of expressions. Calls
+// are executed, not inlined, so that each frame still says which of its graph's values computes
+// which expression: that is where a rewrite happens.
+//
+// What cannot be followed (a branch on data, an unknown operation) becomes opaque: a value equal
+// only to itself. What it may write to is counted as written.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "rewriter/expr/arena.h"
+#include "rewriter/expr/graph.h"
+
+namespace kernelmap::expr {
+
+struct Frame {
+  int parent = -1;  // frame of the caller
+  int object = -1;  // the module whose method this is; -1 for a plain function
+  int graph = -1;
+  Ids inputs;
+  Id result = -1;
+  std::unordered_map<int, Id> values;        // value of the graph -> expression
+  std::vector<std::pair<Id, int>> computed;  // in program order
+  bool pure = true;                          // running it has no effect beside its result
+  std::unordered_map<const Node*, int> callees;
+  std::unordered_set<const Node*> local_writes;  // in-place, on a value that nothing else sees
+  bool has_branch = false;                       // control flow that was not followed
+};
+
+struct Execution {
+  Arena arena;
+  std::vector<Frame> frames;
+  bool autocast = false;
+  bool too_large = false;  // a limit was met: what was executed so far is not the whole program
+};
+
+/// Runs `forward` of the root. `input_dtypes[i]` is the dtype of its i-th tensor input, where
+/// known.
+Execution Execute(const Program& program, const std::vector<DType>& input_dtypes);
+
+/// Runs graph 0's caller-less function `graph` of `program` on `args` in an arena that may hold
+/// other expressions already; nothing but expressions is kept.
+Id ExecuteFunction(const Program& program, int graph, const Ids& args, Arena& arena);
+
+}  // namespace kernelmap::expr
