@@ -1,0 +1,39 @@
+# make help     what there is (the default)
+# make setup    install what the build needs (Debian 12, Ubuntu 24.04): apt packages, .venv
+# make build    the release build, in build/
+# make test     setup, build, and every test
+# make demo     setup, build, and a tour on two small models
+# make bench    setup, build, and stock against rewritten models, timed
+# make format   clang-format on all C++ sources
+# make clean    remove the build folders
+#
+# KM_TORCH_DIR=DIR   build against the libtorch whose TorchConfig.cmake is in DIR
+# JOBS=N             how many compilers and tests run at a time (default: one a core)
+
+JOBS ?= $(shell nproc)
+
+.PHONY: help setup build test demo bench format clean
+help:
+	@sed -n 's/^# \?//p; /^$$/q' Makefile
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	cmake --preset release $(if $(KM_TORCH_DIR),-DTorch_DIR=$(KM_TORCH_DIR))
+	cmake --build --preset release --parallel $(JOBS)
+
+test: build
+	@ctest --preset release --parallel $(JOBS)
+
+demo: build
+	@scripts/demo.sh
+
+bench: build
+	@scripts/bench.sh
+
+format:
+	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+
+clean:
+	rm -rf build build-debug build-sanitize demo-out
