@@ -1,0 +1,106 @@
+"""Each built-in kernel against every reference that its manifest names, within its tolerance.
+
+Both are TorchScript source; here they run as plain Python, names of ATen included.
+"""
+import pathlib
+import tomllib
+import unittest
+from typing import Tuple
+
+import torch
+from kernel_case import KernelCase
+
+KERNELS = pathlib.Path(__file__).parents[2] / "kernels"
+
+
+class Aten:
+    """`torch` as TorchScript source sees it: every ATen op is a function of it."""
+
+    def __getattr__(self, name):
+        return getattr(torch, name) if hasattr(torch, name) else getattr(torch.ops.aten, name)
+
+
+def compiled(source):
+    names = {"torch": Aten(), "Tensor": torch.Tensor, "Tuple": Tuple}
+    exec(source, names)
+    return names["forward"]
+
+
+def mlp(*widths):
+    x = torch.randn(2, 7, 64)
+    return [x] + [torch.randn(*w) / 8 for w in widths]
+
+
+def rotary(heads_last, rotated):
+    q, k = torch.randn(2, 9, 4, 32), torch.randn(2, 9, 2, 32)
+    if not heads_last:
+        q, k = q.transpose(1, 2), k.transpose(1, 2)
+    return [q, k, torch.randn(2, 9, rotated), torch.randn(2, 9, rotated)]
+
+
+def attention(heads, kv_heads, mask):
+    q = torch.randn(2, 11, heads, 32).transpose(1, 2)
+    k, v = (torch.randn(2, 11, kv_heads, 32).transpose(1, 2) for _ in range(2))
+    causal = torch.full((11, 11), -1e4).triu(1).expand(2, 1, 11, 11)
+    repeat = [heads // kv_heads] if kv_heads < heads else []
+    return [q, k, v, *([causal] if mask else []), *repeat, 32**-0.5]
+
+
+def inputs(layer, reference):
+    """Arguments of the reference, tensors in float32."""
+    if layer in ("RMSNorm", "GemmaRMSNorm"):
+        return [torch.randn(3, 5, 64), torch.randn(64), 1e-6]
+    if layer == "NewGELU":
+        return [torch.randn(3, 5, 64) * 2]
+    if layer == "rotary_pos_emb":
+        return rotary(reference.endswith("heads_last"), 16 if reference == "partial" else 32)
+    if layer == "attention":
+        return attention(4, 2 if "gqa" in reference else 4, "mask" in reference)
+    if reference == "fused_gate_up":
+        return mlp((192, 64), (64, 96))
+    if reference.endswith("bias"):
+        return mlp((96, 64), (96,), (96, 64), (96,), (64, 96), (64,))
+    return mlp((96, 64), (96, 64), (64, 96))
+
+
+def cases():
+    layers = {}
+    for path in sorted((KERNELS / "layers").glob("*.toml")):
+        layer = tomllib.loads(path.read_text())
+        layers[layer["name"]] = {r["name"]: r["source"] for r in layer["reference"]}
+    for path in sorted((KERNELS / "builtin").glob("*/manifest.toml")):
+        kernel = tomllib.loads(path.read_text())
+        for implementation in kernel["implements"]:
+            for reference in implementation["references"]:
+                stock = layers[implementation["layer"]][reference]
+                yield kernel, implementation, reference, stock
+
+
+class Manifests(KernelCase):
+    def test_every_reference_within_tolerance(self):
+        seen = 0
+        for kernel, implementation, reference, stock in cases():
+            for dtype in kernel["dtypes"]:
+                with self.subTest(kernel=kernel["name"], reference=reference, dtype=dtype):
+                    cast = [
+                        a.to(getattr(torch, dtype)) if isinstance(a, torch.Tensor) else a
+                        for a in inputs(implementation["layer"], reference)
+                    ]
+                    ours, theirs = compiled(implementation["source"])(*cast), compiled(stock)(*cast)
+                    if not isinstance(ours, tuple):
+                        ours, theirs = (ours,), (theirs,)
+                    self.assertEqual(len(ours), len(theirs))
+                    for a, b in zip(ours, theirs):
+                        self.assert_close(a, b, kernel["tolerance"][dtype])
+                        if implementation.get("contiguous_output", True) and b.is_contiguous():
+                            self.assertTrue(a.is_contiguous())
+                    seen += 1
+        self.assertGreater(seen, 0)
+
+    def test_names_are_folders(self):
+        for path in (KERNELS / "builtin").iterdir():
+            self.assertEqual(tomllib.loads((path / "manifest.toml").read_text())["name"], path.name)
+
+
+if __name__ == "__main__":
+    unittest.main()
