@@ -5,6 +5,7 @@
 
 #include "cli/model_commands.h"
 #include "cli/output.h"
+#include "compiler/archive/sites.h"
 #include "compiler/compile.h"
 
 #ifndef KM_VERSION
@@ -50,8 +51,9 @@ int RunPlan(const Args& args) {
   if (args.model) {
     if (const int code = AddSitesOfModel(*args.model, &*compiled.plan)) return code;
   }
-  return WriteResult(
-      args.output, args.format == "json" ? PlanToJson(*compiled.plan) : PlanToText(*compiled.plan));
+  const Plan& plan = *compiled.plan;
+  if (args.format == "json") return WriteResult(args.output, PlanToJson(plan));
+  return WriteResult(args.output, PlanToText(plan) + (args.model ? UnprovedNote(plan) : ""));
 }
 
 int RunInspect(const Args& args) {

@@ -1,10 +1,8 @@
 #include "cli/model_commands.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <string_view>
 
+#include "cli/output.h"
 #include "compiler/archive/inspect.h"
 #include "compiler/archive/module_tree.h"
 #include "compiler/archive/sites.h"
@@ -19,15 +17,6 @@ int ReportError(const std::string& model, const ArchiveError& error) {
   return error.code == ArchiveErrorCode::kCannotRead ? kBadFile : kBadInput;
 }
 
-int WriteOutput(const std::string& output, std::string_view text) {
-  std::FILE* file = output == "-" ? stdout : std::fopen(output.c_str(), "wb");
-  bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file) written = (file == stdout ? std::fflush(file) : std::fclose(file)) == 0 && written;
-  if (written) return 0;
-  std::fprintf(stderr, "%s: error: cannot write it: %s\n", output.c_str(), std::strerror(errno));
-  return kBadFile;
-}
-
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -38,7 +27,7 @@ int Inspect(const InspectOptions& options) {
   const ArchiveResult<ModuleTree> tree = ReadModuleTree(*archive);
   if (!tree) return ReportError(options.model, tree.error());
   const std::string file = BaseName(options.model);
-  return WriteOutput(options.output, options.json ? InspectToJson(file, *archive, *tree)
+  return WriteResult(options.output, options.json ? InspectToJson(file, *archive, *tree)
                                                   : InspectToText(file, *archive, *tree));
 }
 
