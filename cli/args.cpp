@@ -41,13 +41,32 @@ void AddOption(Option option, CLI::App* app, Args* args) {
       app->add_option("-o", args->output, "write the result to this file; - is standard output");
       break;
     case Option::kStrict:
-      app->add_flag("--strict", args->strict, "warnings count as errors");
+      app->add_flag("--strict", args->strict, "warnings of check, fallbacks of apply are errors");
       break;
     case Option::kProve:
       app->add_flag("--prove", args->prove, "decide each site as apply would (needs --model)");
       break;
     case Option::kModel:
       app->add_option("--model", args->model, "a TorchScript archive");
+      break;
+    case Option::kReport:
+      app->add_option("--report", args->report, "write the report (JSON) to this file");
+      break;
+    case Option::kVerify:
+      app->add_flag("--verify", args->verify, "run both archives and compare before OUT is written");
+      break;
+    case Option::kDepfile:
+      app->add_option("--depfile", args->depfile, "write what OUT was made from, for make or ninja");
+      break;
+    case Option::kInputs:
+      app->add_option("--inputs", args->inputs_file, "a tuple of tensors that torch.save wrote");
+      break;
+    case Option::kRunArchiveCode:
+      app->add_flag("--run-archive-code", args->run_archive_code,
+                    "allow the archive's own __setstate__ to run while it is loaded");
+      break;
+    case Option::kRuns:
+      app->add_option("--runs", args->runs, "runs of each model")->check(CLI::Range(1, 100000));
       break;
     case Option::kTarget:
       AddTargetFlags(app, &args->target);

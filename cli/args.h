@@ -17,12 +17,28 @@ struct Args {
   std::string output = "-";
   bool strict = false;
   bool prove = false;
-  std::optional<std::string> model;
+  std::optional<std::string> model, report, depfile, inputs_file;
+  bool verify = false;
+  bool run_archive_code = false;
+  int runs = 20;
   TargetFlags target;
 };
 
 /// The options a command takes beside its inputs.
-enum class Option { kFormat, kOutput, kStrict, kProve, kModel, kTarget };
+enum class Option {
+  kFormat,
+  kOutput,
+  kStrict,
+  kProve,
+  kModel,
+  kTarget,
+  kReport,
+  kVerify,
+  kDepfile,
+  kInputs,
+  kRunArchiveCode,
+  kRuns,
+};
 
 struct Command {
   std::string_view name;

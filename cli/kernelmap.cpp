@@ -40,6 +40,7 @@ std::string Help() {
 int Main(int argc, char** argv) {
   // A closed pipe is an error of writing, with its message and exit code.
   std::signal(SIGPIPE, SIG_IGN);
+  ExitOnInterrupt();
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) {
     std::fputs(Help().c_str(), stderr);

@@ -4,12 +4,27 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 namespace kernelmap {
 namespace {
+
+// What an interrupt removes: a plain array, because a signal handler reads it.
+char half_written[PATH_MAX];
+
+void OnInterrupt(int) {
+  if (half_written[0] != '\0') unlink(half_written);
+  _exit(130);
+}
+
+void SetHalfWritten(const std::string& path) {
+  if (path.size() >= sizeof half_written) return;
+  std::memcpy(half_written, path.c_str(), path.size() + 1);
+}
 
 bool WriteAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -44,17 +59,27 @@ int WriteResult(const std::string& output, std::string_view text) {
   std::string temporary = output + ".XXXXXX";
   const int descriptor = mkstemp(temporary.data());
   if (descriptor < 0) return Failed(output);
+  SetHalfWritten(temporary);
   const mode_t mask = umask(0);
   umask(mask);
   bool fine =
       fchmod(descriptor, 0666 & ~mask) == 0 && WriteAll(descriptor, text) && fsync(descriptor) == 0;
   const int error = errno;
   fine = close(descriptor) == 0 && fine;
-  if (fine && rename(temporary.c_str(), output.c_str()) == 0) return 0;
+  if (fine && rename(temporary.c_str(), output.c_str()) == 0) {
+    SetHalfWritten("");
+    return 0;
+  }
   if (!fine) errno = error;
   const int code = Failed(output);
   unlink(temporary.c_str());
+  SetHalfWritten("");
   return code;
+}
+
+void ExitOnInterrupt() {
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
 }
 
 void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics) {

@@ -16,6 +16,10 @@ int WriteResult(const std::string& output, std::string_view text);
 /// To standard error, in colour on a terminal unless NO_COLOR is set.
 void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics);
 
+/// From now on an interrupt (SIGINT, SIGTERM) removes a file that is half written and ends the
+/// program with 130.
+void ExitOnInterrupt();
+
 /// "kernelmap: error: …" to standard error. Returns 2.
 int UsageError(const std::string& message);
 

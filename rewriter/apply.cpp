@@ -28,7 +28,10 @@ ApplyResult Error(const std::string& file, const std::string& message, bool usag
 }
 
 // The first line of what libtorch says: the rest is its own stack.
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string FirstLine(const std::string& text) {
+  const auto start = text.find_first_not_of(" \n");
+  return start == std::string::npos ? "" : text.substr(start, text.find('\n', start) - start);
+}
 
 // Loading runs __setstate__: only torch's own quantized modules may have one.
 std::string ForeignSetState(const ModuleTree& tree) {

@@ -357,7 +357,8 @@ class Decider {
     for (std::size_t i = 0; i < match.binding.size(); ++i) {
       const expr::Expr& operand = arena[match.binding[i]];
       const std::string& name = reference.parameters[i];
-      if (operand.kind != expr::Kind::kTensor) continue;
+      const Id variable = matcher_.patterns()[match.pattern].variables[i];
+      if (arena[variable].kind != expr::Kind::kTensor) continue;
       const std::string dtype = expr::DTypeName(operand.dtype);
       if (std::find(kernel.dtypes.begin(), kernel.dtypes.end(), dtype) == kernel.dtypes.end()) {
         Refuse(c, "dtype", "`" + name + "` is " + dtype);

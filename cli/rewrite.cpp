@@ -1,0 +1,140 @@
+// kernelmap-rewrite COMMAND …: the commands that need libtorch. `kernelmap` runs this program for
+// them, so that everything else starts without it.
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "cli/args.h"
+#include "cli/output.h"
+#include "compiler/archive/file.h"
+#include "rewriter/apply.h"
+
+namespace kernelmap {
+namespace {
+
+int PrintError(const ApplyError& error) {
+  std::fprintf(stderr, "%s: error: %s\n", error.file.c_str(), error.message.c_str());
+  return error.usage ? 2 : 1;
+}
+
+bool AnyFallback(const Report& report) {
+  for (const Site& site : report.sites) {
+    if (site.action == Action::kFallback) return true;
+  }
+  return false;
+}
+
+std::string MakeEscaped(const std::string& path) {
+  std::string out;
+  for (const char c : path) {
+    if (c == ' ' || c == '#' || c == '\\') out += '\\';
+    if (c == '$') out += '$';
+    out += c;
+  }
+  return out;
+}
+
+std::optional<Plan> ReadPlan(const std::optional<std::string>& config, const TargetFlags& flags,
+                             int* exit_code) {
+  Compiled compiled = CompilePlan(config, flags);
+  PrintDiagnostics(compiled.diagnostics);
+  if (!compiled.error.empty()) UsageError(compiled.error);
+  *exit_code = compiled.exit_code;
+  return std::move(compiled.plan);
+}
+
+// An archive that the same plan made already goes out as it is.
+int WriteArchive(const Applied& applied, const std::string& model, const std::string& output) {
+  if (!applied.already_applied) return WriteResult(output, applied.archive);
+  std::fputs("already rewritten by this plan: nothing changes\n", stderr);
+  const auto file = InputFile::Open(model);
+  if (!file) return PrintError({model, Describe(file.error()), true});
+  const auto bytes = file->Read(0, file->size());
+  if (!bytes) return PrintError({model, Describe(bytes.error()), true});
+  return WriteResult(output, *bytes);
+}
+
+int RunApply(const Args& args) {
+  const bool has_config = args.inputs.size() == 2;
+  const std::string& model = args.inputs.back();
+  if (args.output == "-") return UsageError("apply needs -o OUT");
+  int exit_code = 0;
+  std::optional<std::string> config;
+  if (has_config) config = args.inputs.front();
+  const auto plan = ReadPlan(config, args.target, &exit_code);
+  if (!plan) return exit_code;
+  ApplyOptions options;
+  options.run_archive_code = args.run_archive_code;
+  const ApplyResult result = Apply(*plan, model, options);
+  if (result.error) return PrintError(*result.error);
+  const Applied& applied = *result.applied;
+  const std::string json = ReportToJson(applied.report);
+  if (args.report) exit_code = WriteResult(*args.report, json);
+  const bool refuse = (args.strict || plan->error_on_fallback) && AnyFallback(applied.report);
+  if (refuse) {
+    std::fputs("kernelmap: error: a site is a fallback, so OUT is not written\n", stderr);
+    if (exit_code == 0) exit_code = 1;
+  } else if (const int code = WriteArchive(applied, model, args.output)) {
+    exit_code = code;
+  } else if (args.depfile) {
+    std::string rule = MakeEscaped(args.output) + ":";
+    for (const std::string& input : args.inputs) rule += " " + MakeEscaped(input);
+    if (const int depfile_code = WriteResult(*args.depfile, rule + "\n")) exit_code = depfile_code;
+  }
+  const int code =
+      WriteResult("-", args.format == "json" ? json : ReportToText(applied.report));
+  return exit_code ? exit_code : code;
+}
+
+int RunProve(const Args& args) {
+  int exit_code = 0;
+  std::optional<std::string> config;
+  if (!args.inputs.empty()) config = args.inputs.front();
+  auto plan = ReadPlan(config, args.target, &exit_code);
+  if (!plan) return exit_code;
+  if (!args.model) return UsageError("--prove needs --model");
+  const ApplyResult result = Apply(*plan, *args.model, {}, /*decide_only=*/true);
+  if (result.error) return PrintError(*result.error);
+  plan->sites = result.applied->report.sites;
+  plan->has_sites = true;
+  return WriteResult(args.output, args.format == "json" ? PlanToJson(*plan) : PlanToText(*plan));
+}
+
+const std::vector<Command>& RewriteCommands() {
+  static const std::vector<Command> commands = {
+      {"apply",
+       "apply [CONFIG] MODEL -o OUT [--report FILE] [--verify] [--strict] [--depfile FILE]",
+       "rewrite a TorchScript archive, with a report",
+       1,
+       2,
+       {Option::kTarget, Option::kOutput, Option::kReport, Option::kVerify, Option::kStrict,
+        Option::kDepfile, Option::kFormat, Option::kRunArchiveCode},
+       RunApply},
+      {"plan",
+       "plan [CONFIG] --model MODEL --prove [--device D] [--format text|json] [-o FILE]",
+       "what apply would do at each site",
+       0,
+       1,
+       {Option::kTarget, Option::kModel, Option::kProve, Option::kFormat, Option::kOutput},
+       RunProve},
+  };
+  return commands;
+}
+
+int Main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  ExitOnInterrupt();
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  for (const Command& command : RewriteCommands()) {
+    if (words.empty() || command.name != words[0]) continue;
+    int exit_code = 0;
+    const auto args = ParseArgs(command, {words.begin() + 1, words.end()}, &exit_code);
+    return args ? command.run(*args) : exit_code;
+  }
+  return UsageError("kernelmap runs this program; its commands are those of kernelmap --help");
+}
+
+}  // namespace
+}  // namespace kernelmap
+
+int main(int argc, char** argv) { return kernelmap::Main(argc, argv); }
