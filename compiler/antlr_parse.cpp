@@ -73,7 +73,8 @@ class Listener : public antlr4::BaseErrorListener {
  private:
   static std::string Expected(antlr4::Parser& parser) {
     std::vector<std::string> words;
-    for (const auto& interval : parser.getExpectedTokens().getIntervals()) {
+    const antlr4::misc::IntervalSet expected = parser.getExpectedTokens();
+    for (const auto& interval : expected.getIntervals()) {
       for (ssize_t type = interval.a; type <= interval.b; ++type) {
         const std::string word =
             type == -1 ? "the end" : TokenWords(parser.getVocabulary().getDisplayName(type));

@@ -35,17 +35,16 @@ void BindPublishers(const Member& member, Config* config, Diagnostics* diagnosti
 void BindCapability(const Member& member, const Node& table, TargetSettings* target,
                     Diagnostics* diagnostics) {
   const Node& node = member.value;
-  const Member* device_member = table.Find("device");
-  std::string device = target->device.value.value_or("");
-  if (device_member && device.empty()) return;  // reported already
-  if (!device.empty() && !HasCapability(device)) {
-    diagnostics->Report<Diag::NoCapabilities>(node.span, device);
-    return;
-  }
   const std::string written(diagnostics->source()->Slice(node.span));
   if (node.Is(Node::Kind::kFloat)) {
     diagnostics->Report<Diag::FloatCapability>(node.span, written)
         .Help("write \"" + written + "\"");
+    return;
+  }
+  std::string device = target->device.value.value_or("");
+  if (table.Find("device") && device.empty()) return;  // which is not known is reported already
+  if (!device.empty() && !HasCapability(device)) {
+    diagnostics->Report<Diag::NoCapabilities>(node.span, device);
     return;
   }
   SubText text = SubText::OfString(node);

@@ -21,7 +21,7 @@ class Judge {
   CandidateResult Run() {
     switch (ref_.kind) {
       case KernelRef::Kind::kBuiltin:
-        return Builtin();
+        return Builtin(BuiltinCatalogue().FindKernel(ref_.name));
       case KernelRef::Kind::kLocal:
         return Local();
       case KernelRef::Kind::kHub:
@@ -30,20 +30,7 @@ class Judge {
     return {};
   }
 
- private:
-  void Pass(std::string step, std::string text) {
-    trace_->push_back({std::move(step), true, std::move(text)});
-  }
-
-  CandidateResult Fail(std::string step, std::string code, std::string text) {
-    trace_->push_back({std::move(step), false, text});
-    CandidateResult result;
-    result.reason = Reason{std::move(code), std::move(text), ""};
-    return result;
-  }
-
-  CandidateResult Builtin() {
-    const Kernel* kernel = BuiltinCatalogue().FindKernel(ref_.name);
+  CandidateResult Builtin(const Kernel* kernel) {
     if (!kernel) return Fail("present", "not_found", "`" + ref_.text + "` is not built in");
     Pass("present", "`" + ref_.text + "` is built in");
     const Target& target = context_.target;
@@ -81,6 +68,18 @@ class Judge {
     use.name = ref_.name;
     use.trust = "builtin";
     result.kernel = std::move(use);
+    return result;
+  }
+
+ private:
+  void Pass(std::string step, std::string text) {
+    trace_->push_back({std::move(step), true, std::move(text)});
+  }
+
+  CandidateResult Fail(std::string step, std::string code, std::string text) {
+    trace_->push_back({std::move(step), false, text});
+    CandidateResult result;
+    result.reason = Reason{std::move(code), std::move(text), ""};
     return result;
   }
 
@@ -149,6 +148,11 @@ class Judge {
 };
 
 }  // namespace
+
+CandidateResult JudgeBuiltin(const Kernel& kernel, const Candidate& candidate,
+                             const CandidateContext& context, std::vector<TraceStep>* trace) {
+  return Judge(candidate, context, trace).Builtin(&kernel);
+}
 
 CandidateResult JudgeCandidate(const Candidate& candidate, const CandidateContext& context,
                                std::vector<TraceStep>* trace) {

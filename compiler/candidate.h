@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/catalogue.h"
 #include "compiler/compile.h"
 
 namespace kernelmap {
@@ -23,6 +24,10 @@ struct CandidateResult {
   std::optional<Reason> reason;     // when not
   bool turned_off = false;          // by USE_HUB_KERNELS
 };
+
+/// Judges a kernel that is built in.
+CandidateResult JudgeBuiltin(const Kernel& kernel, const Candidate& candidate,
+                             const CandidateContext& context, std::vector<TraceStep>* trace);
 
 /// Judges a candidate and appends each step to `trace`.
 CandidateResult JudgeCandidate(const Candidate& candidate, const CandidateContext& context,

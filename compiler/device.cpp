@@ -71,7 +71,9 @@ bool CheckDevice(std::string_view word, Span span, Diagnostics* diagnostics) {
   if (std::find(DeviceWords().begin(), DeviceWords().end(), word) != DeviceWords().end()) {
     return true;
   }
-  diagnostics->Report<Diag::UnknownDevice>(span, word).Help(DidYouMeanOneOf(word, DeviceWords()));
+  // Of all words, `cpu` is the nearest to `gpu`.
+  diagnostics->Report<Diag::UnknownDevice>(span, word)
+      .Help(word == "gpu" ? "did you mean `cuda`?" : DidYouMeanOneOf(word, DeviceWords()));
   return false;
 }
 
@@ -110,7 +112,7 @@ std::string DeviceSelector::Text() const {
 }
 
 std::optional<std::string> ParseDevice(const SubText& text, Diagnostics* diagnostics) {
-  if (!CheckDevice(text.text, text.whole, diagnostics)) return std::nullopt;
+  if (!CheckDevice(text.text, text.All(), diagnostics)) return std::nullopt;
   return DeviceName(text.text);
 }
 
@@ -118,7 +120,7 @@ std::optional<Capability> ParseCapability(const SubText& text, std::string_view 
                                           Diagnostics* diagnostics) {
   const std::optional<Capability> capability = FromText(text.text, device);
   if (!capability) {
-    diagnostics->Report<Diag::BadCapability>(text.whole, text.text, device)
+    diagnostics->Report<Diag::BadCapability>(text.All(), text.text, device)
         .Help(HelpForCapability(text.text, device));
   }
   return capability;
@@ -168,7 +170,7 @@ std::optional<DeviceSelector> ParseDeviceSelector(const SubText& text, Diagnosti
     }
   }
   if (fine && selector.interval.low > selector.interval.high) {
-    diagnostics->Report<Diag::EmptyInterval>(text.whole, text.text);
+    diagnostics->Report<Diag::EmptyInterval>(text.All(), text.text);
     fine = false;
   }
   if (!fine) return std::nullopt;

@@ -96,14 +96,9 @@ class Handler {
     }
     return true;
   }
-  bool parse_error(size_t, const std::string& last_token, const nlohmann::json::exception& e) {
-    Span span{Position(), Position()};
-    // The furthest byte read belongs to the unexpected token.
-    const size_t length = std::min(last_token.size(), span.end);
-    span.begin = length && Slice({span.end - length, span.end}) == last_token
-                     ? span.end - length
-                     : span.end - (span.end > 0);
-    diagnostics_->Report<Diag::JsonSyntax>(span, Reason(e.what()));
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception& e) {
+    const std::string reason = Reason(e.what());
+    diagnostics_->Report<Diag::JsonSyntax>(UnexpectedSpan(reason), reason);
     return false;
   }
 
@@ -144,6 +139,19 @@ class Handler {
       while (slashes < begin && text_[begin - 1 - slashes] == '\\') ++slashes;
       if (slashes % 2 == 0) break;
     }
+    return {begin, end};
+  }
+
+  // What a syntax error is about: the token whose last byte was read last.
+  Span UnexpectedSpan(const std::string& reason) const {
+    const size_t end = std::min(Position(), text_.size());
+    if (reason.find("unexpected end of input") != std::string::npos) return {end, end};
+    if (reason.find("unexpected string literal") != std::string::npos) return QuotedSpan();
+    if (reason.find("unexpected number literal") != std::string::npos) {
+      return {NumberEnd() - NumberLength(), NumberEnd()};
+    }
+    size_t begin = end - (end > 0);
+    while (begin > 0 && (static_cast<unsigned char>(text_[begin]) & 0xC0) == 0x80) --begin;
     return {begin, end};
   }
 

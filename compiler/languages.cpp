@@ -127,7 +127,7 @@ std::optional<KernelRef> ParseKernelRef(const SubText& text, Diagnostics* diagno
     ref.repo = std::string(result.Get(text.text, "owner")) + "/" +
                std::string(result.Get(text.text, "repo"));
   } else if (ref.kind == KernelRef::Kind::kLocal) {
-    ref.repo = result.Get(text.text, "path");
+    ref.repo = result.Get(text.text, ref.name.empty() ? "barePath" : "path");
   }
   return ref;
 }
@@ -139,7 +139,7 @@ std::optional<Revision> ParseRevision(const SubText& text, Diagnostics* diagnost
   if (std::string_view("<>=!~").find(text.text.substr(0, 1)) == std::string_view::npos ||
       text.text.empty()) {
     if (IsGitRef(text.text)) return revision;
-    diagnostics->Report<Diag::BadRevision>(text.whole, text.text);
+    diagnostics->Report<Diag::BadRevision>(text.All(), text.text);
     return std::nullopt;
   }
   const ParseResult result = RunParser(Rule::kSpecifiers, text.text);
@@ -213,12 +213,12 @@ std::optional<Mode> ParseMode(const SubText& text, Diagnostics* diagnostics) {
     flag = true;
   }
   if (mode.inference && mode.training) {
-    diagnostics->Report<Diag::ModeConflict>(text.whole, "inference", "training");
+    diagnostics->Report<Diag::ModeConflict>(text.All(), "inference", "training");
     fine = false;
   } else if (mode.fallback && mode != Mode{.fallback = true}) {
     Mode other = mode;
     other.fallback = false;
-    diagnostics->Report<Diag::ModeConflict>(text.whole, "fallback", other.Text());
+    diagnostics->Report<Diag::ModeConflict>(text.All(), "fallback", other.Text());
     fine = false;
   }
   if (!fine) return std::nullopt;

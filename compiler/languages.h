@@ -24,6 +24,8 @@ struct SubText {
   size_t begin = 0;  // of the text within the source, when verbatim
 
   Span At(size_t from, size_t to) const;
+  /// All of it, without quotes where it stands there letter for letter.
+  Span All() const { return At(0, text.size()); }
   SubText Part(size_t from, size_t to) const;
   static SubText OfString(const Node& string);
   static SubText OfKey(const Member& member);

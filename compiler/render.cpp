@@ -145,7 +145,9 @@ class TextRenderer {
     char number[32];
     std::snprintf(number, sizeof number, "%4d | ", at.line);
     const size_t gutter = std::string_view(number).size() - 3;
-    out_ += number + shown + "\n" + std::string(gutter, ' ') + " | " + std::string(begin, ' ') +
+    std::string first = number + shown;
+    first.erase(first.find_last_not_of(' ') + 1);
+    out_ += first + "\n" + std::string(gutter, ' ') + " | " + std::string(begin, ' ') +
             Paint(style, std::string(std::max<size_t>(1, end > begin ? end - begin : 0), mark)) +
             (text.empty() ? "" : " " + Printable(text)) + "\n";
   }

@@ -7,11 +7,13 @@ owner : WORD ;
 repo : WORD ;
 revision : (WORD | SLASH | AT | OTHER)+ ;
 
-// /abs/path:Name. The last colon after the last slash splits; an @ is part of the path.
-localRef : path (COLON symbol)? EOF ;
-path : SLASH (part* SLASH)* leaf ;
-part : WORD | COLON | AT | OTHER ;
-leaf : part+ ;
+// /abs/path:Name, /abs/path. The last colon after the last slash splits; an @ is part of the path.
+localRef : path COLON symbol EOF | barePath EOF ;
+path : folder part+ ;
+barePath : folder plain+ ;
+folder : SLASH (part* SLASH)* ;
+part : plain | COLON ;
+plain : WORD | AT | OTHER ;
 
 // builtin:Name
 builtinRef : WORD COLON symbol EOF ;

@@ -1,0 +1,114 @@
+"""Runs golden cases: run.py KERNELMAP EXAMPLES CASE...
+
+A case is one file. Lines before the first section are a comment; a section starts with a line
+`=== NAME ARGUMENTS`:
+
+  === args                  the arguments, as a shell splits them
+  === env                   NAME=VALUE, a line each
+  === file NAME             an input file; `escaped`: its text is a Python bytes literal's inside;
+                            `repeat N`: its text without the last newline, N times
+  === example NAME          a file of examples/, copied
+  === stdin                 standard input
+  === exit, stdout, stderr  what is expected
+  === output NAME           the expected content of a file that the command writes
+
+KM_UPDATE_GOLDEN=1 writes what came out into the cases.
+"""
+
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+EXPECTED = ("exit", "stdout", "stderr", "output")
+
+
+def parse(path):
+    comment, sections = [], []
+    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+        if line.startswith("=== "):
+            words = line[4:].split()
+            sections.append([words[0], words[1:], ""])
+        elif sections:
+            sections[-1][2] += line
+        else:
+            comment.append(line)
+    return "".join(comment), sections
+
+
+def content(words, text):
+    if "escaped" in words:
+        return text.rstrip("\n").encode().decode("unicode_escape").encode("latin-1")
+    if "repeat" in words:
+        return text[:-1].encode() * int(words[words.index("repeat") + 1])
+    return text.encode()
+
+
+def visible(data):
+    """As it stands in a case: text that ends in a newline, or is empty."""
+    text = data.decode("utf-8", "backslashreplace")
+    if text and not text.endswith("\n"):
+        text += "\n(no newline at the end)\n"
+    return text
+
+
+def run(program, examples, path):
+    comment, sections = parse(path)
+    env = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "HOME")}
+    args, stdin = [], b""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, words, text in sections:
+            if name == "args":
+                args = shlex.split(text)
+            elif name == "env":
+                env.update(line.split("=", 1) for line in text.splitlines())
+            elif name == "stdin":
+                stdin = text.encode()
+            elif name == "file":
+                target = pathlib.Path(folder, words[0])
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content(words[1:], text))
+            elif name == "example":
+                shutil.copy(pathlib.Path(examples, words[0]), folder)
+        # A hang is a failure, not a wait.
+        done = subprocess.run([program, *args], cwd=folder, env=env, input=stdin,
+                              capture_output=True, timeout=60)
+        found = {("exit", ""): f"{done.returncode}\n", ("stdout", ""): visible(done.stdout),
+                 ("stderr", ""): visible(done.stderr)}
+        for name, words, _ in sections:
+            if name == "output":
+                output = pathlib.Path(folder, words[0])
+                found["output", words[0]] = (
+                    visible(output.read_bytes()) if output.exists() else "(not there)\n")
+    expected = {(n, w[0] if w else ""): t for n, w, t in sections if n in EXPECTED}
+    if found == expected:
+        return True
+    if os.environ.get("KM_UPDATE_GOLDEN") == "1":
+        text = comment
+        for name, words, body in sections:
+            if name not in EXPECTED:
+                text += "=== " + " ".join([name, *words]) + "\n" + body
+        for (name, argument), body in found.items():
+            text += "=== " + f"{name} {argument}".strip() + "\n" + body
+        path.write_text(text, encoding="utf-8")
+        print(f"{path.name}: updated")
+        return True
+    for key in sorted(expected.keys() | found.keys()):
+        if expected.get(key) != found.get(key):
+            print(f"{path.name}: {' '.join(key).strip()}\n--- expected\n{expected.get(key)}"
+                  f"--- found\n{found.get(key)}")
+    return False
+
+
+def main():
+    program, examples, *cases = sys.argv[1:]
+    program = os.path.abspath(program)
+    results = [run(program, examples, pathlib.Path(case)) for case in cases]
+    sys.exit(0 if results and all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
