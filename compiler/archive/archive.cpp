@@ -41,6 +41,24 @@ ArchiveError DescribeNonZip(const std::string& path, ArchiveError error) {
   return NotTorchScript("not a zip file");
 }
 
+/// Whether torch, which ignores case in names, would find an entry here that we do not: `name` is
+/// one that torch.jit.load asks for, but for case.
+bool DiffersInCase(std::string_view name, std::string_view root) {
+  const std::string folded = FoldCase(name);
+  if (!folded.starts_with(FoldCase(root))) return false;
+  const std::string_view rest = name.substr(root.size());
+  const std::string_view part = rest.substr(0, rest.find('/'));
+  const std::string folded_part = FoldCase(part);
+  for (const std::string_view known :
+       {"data.pkl", "constants.pkl", "version", ".data", "code", "data", "constants", "extra"}) {
+    if (folded_part == known) {
+      return !name.starts_with(root) || part != known ||
+             (known == "code" && folded.ends_with(".py") && !name.ends_with(".py"));
+    }
+  }
+  return false;
+}
+
 /// What a zip without the entries of a TorchScript archive seems to be.
 std::string DescribeZip(const ZipFile& zip, const std::string& root, int version, bool has_data,
                         bool has_code) {
@@ -77,6 +95,13 @@ ArchiveResult<Archive> Archive::Open(const std::string& path, const ZipLimits& l
     const std::string& first = entries[0].name;
     const size_t slash = first.find('/');
     if (slash != std::string::npos) archive.root_ = first.substr(0, slash + 1);
+  }
+  for (const ZipEntry& entry : entries) {
+    if (DiffersInCase(entry.name, archive.root_)) {
+      return ErrorAt(ArchiveErrorCode::kUnsafeName, entry.header_offset,
+                     "the entry `" + entry.name +
+                         "` differs in case from a name of TorchScript, which torch does not see");
+    }
   }
   const ZipEntry* version = archive.Find("version");
   if (!version) version = archive.Find(".data/version");

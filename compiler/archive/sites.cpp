@@ -5,16 +5,10 @@
 #include <vector>
 
 #include "compiler/catalogue.h"
+#include "compiler/reasons.h"
 
 namespace kernelmap {
 namespace {
-
-Reason Excluded() {
-#define KM_REASON(code, text, explanation) \
-  if (std::string_view(#code) == "excluded") return {#code, text, ""};
-#include "compiler/reasons.def"
-  return {};
-}
 
 /// The answers that make a module a site. A hint alone does not, unless there is a kernel to try.
 std::vector<Answer> SiteAnswers(const Plan& plan, std::string_view class_name) {
@@ -42,7 +36,7 @@ Site SiteOf(const ArchiveModule& module, const std::vector<Answer>& answers, con
     site.reason = entry.reason;
   } else if (outside) {
     site.action = Action::kExcluded;
-    site.reason = Excluded();
+    site.reason = Reason{"excluded", std::string(ReasonText("excluded")), ""};
   } else if (entry.decision == Decision::kFallback) {
     site.action = Action::kFallback;
     site.reason = entry.reason;

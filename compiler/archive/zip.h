@@ -17,6 +17,9 @@
 
 namespace kernelmap {
 
+/// `text` with A to Z in lower case: torch's reader does not tell them from a to z in names.
+std::string FoldCase(std::string_view text);
+
 struct ZipLimits {
   uint64_t max_entries = 2'000'000;
   uint64_t max_directory_bytes = uint64_t{512} << 20;
@@ -39,6 +42,7 @@ class ZipFile {
 
   /// In the order of the directory.
   const std::vector<ZipEntry>& entries() const { return entries_; }
+  /// The entry of exactly this name, or null. No two entries differ in case alone.
   const ZipEntry* Find(std::string_view name) const;
 
   /// Where the entry's bytes begin in the file. Checks its local header against the directory.

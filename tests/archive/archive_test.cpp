@@ -172,6 +172,21 @@ TEST(Archive, BadDirectory) {
   ExpectError(MakeZip(MinimalArchive()) + "x", Code::kMalformed, "other bytes follow");
 }
 
+// torch.jit.load finds entries whatever their case. What it would read must not be hidden from us.
+TEST(Archive, NamesThatDifferInCase) {
+  const auto renamed = [](size_t entry, const char* name) {
+    return Changed([&](auto& e) { e[entry].name = name; });
+  };
+  for (const char* name : {"m/code/__torch__.PY", "m/CODE/__torch__.py", "M/code/__torch__.py"}) {
+    ExpectError(renamed(1, name), Code::kUnsafeName, "differs in case");
+  }
+  ExpectError(renamed(2, "m/Version"), Code::kUnsafeName, "differs in case");
+  ExpectError(renamed(3, "m/Data.pkl"), Code::kDuplicate, "differ in case alone");
+  ExpectError(renamed(3, "m/code/__Torch__.py"), Code::kDuplicate, "differ in case alone");
+  EXPECT_FALSE(ErrorOfBytes(renamed(3, "m/extra/README")));
+  EXPECT_FALSE(ErrorOfBytes(renamed(3, "m/code/__torch__/Net.py")));
+}
+
 TEST(Archive, SizesThatLie) {
   const auto code = [](auto& e) -> MadeEntry& { return e[1]; };
   ExpectError(Changed([](auto& e) { e[0].size = 1000; }), Code::kMalformed, "lies about its size");
