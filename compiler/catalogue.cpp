@@ -12,8 +12,6 @@
 namespace kernelmap {
 namespace {
 
-constexpr std::string_view kDefaultMapping = "kernels/default_mapping.toml";
-
 // Reads one embedded file. Those are ours and tests check them, so what is wrong ends the program
 // with a message for whoever just edited one.
 class EmbeddedReader {
@@ -153,6 +151,13 @@ const T* FindByName(const std::vector<T>& list, std::string_view name) {
   return nullptr;
 }
 
+std::string_view TextOf(std::string_view name) {
+  for (const EmbeddedFile& file : EmbeddedFiles()) {
+    if (file.name == name) return file.text;
+  }
+  return "";
+}
+
 Catalogue Read() {
   Catalogue catalogue;
   for (const EmbeddedFile& file : EmbeddedFiles()) {
@@ -177,11 +182,8 @@ const Catalogue& BuiltinCatalogue() {
   return catalogue;
 }
 
-std::string_view DefaultMappingText() {
-  for (const EmbeddedFile& file : EmbeddedFiles()) {
-    if (file.name == kDefaultMapping) return file.text;
-  }
-  return "";
-}
+std::string_view DefaultMappingText() { return TextOf("kernels/default_mapping.toml"); }
+
+std::string_view TransformersMappingText() { return TextOf("kernels/transformers_mapping.toml"); }
 
 }  // namespace kernelmap

@@ -65,4 +65,7 @@ const Catalogue& BuiltinCatalogue();
 /// The embedded text of kernels/default_mapping.toml.
 std::string_view DefaultMappingText();
 
+/// The embedded text of kernels/transformers_mapping.toml, which lies over the default mapping.
+std::string_view TransformersMappingText();
+
 }  // namespace kernelmap

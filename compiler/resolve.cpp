@@ -11,12 +11,27 @@
 namespace kernelmap {
 namespace {
 
-// An inherited mapping is written in the language itself.
-const std::vector<Mapping>& DefaultMappings() {
-  static const Loaded loaded =
+// Inherited mappings are written in the language itself. A later one lies over the earlier.
+using Layers = std::vector<const std::vector<Mapping>*>;
+
+const std::vector<Mapping>& EmbeddedMappings(bool transformers) {
+  static const Loaded builtin =
       LoadConfigText("default_mapping.toml", std::string(DefaultMappingText()));
+  static const Loaded hub =
+      LoadConfigText("transformers_mapping.toml", std::string(TransformersMappingText()));
   static const std::vector<Mapping> none;
+  const Loaded& loaded = transformers ? hub : builtin;
   return loaded.config ? loaded.config->mappings : none;
+}
+
+Layers InheritedLayers(const Config* config) {
+  Layers layers;
+  if (config && (!config->inherit_mapping.value || config->use_local_kernel.value)) return layers;
+  layers.push_back(&EmbeddedMappings(false));
+  if (config && config->default_mapping.value == "transformers") {
+    layers.push_back(&EmbeddedMappings(true));
+  }
+  return layers;
 }
 
 const Mapping* FindMapping(const std::vector<Mapping>& mappings, const std::string& name) {
@@ -28,10 +43,10 @@ const Mapping* FindMapping(const std::vector<Mapping>& mappings, const std::stri
 
 class NameResolver {
  public:
-  NameResolver(std::string name, const Mapping* own, const Mapping* inherited, const Config* config,
-               const Target& target, const Environment& environment)
+  NameResolver(std::string name, const Mapping* own, std::vector<const Mapping*> inherited,
+               const Config* config, const Target& target, const Environment& environment)
       : own_(own),
-        inherited_(inherited),
+        inherited_(std::move(inherited)),
         config_(config),
         target_(target),
         environment_(environment) {
@@ -96,7 +111,9 @@ class NameResolver {
     const std::string what = choice.entry->selector
                                  ? "an entry for `" + choice.entry->selector->Text() + "`"
                                  : std::string("an entry for any device");
-    if (!choice.from_config) return what + ", inherited from the built-in mapping";
+    if (!choice.from_config)
+      return what + ", inherited from the " +
+             (config_ ? config_->default_mapping.value : "builtin") + " mapping";
     const LineColumn at = config_->source->Locate(choice.entry->span.begin);
     return what + ", " + config_->source->BaseName() + ":" + std::to_string(at.line);
   }
@@ -140,7 +157,7 @@ class NameResolver {
 
   PlanEntry entry_;
   const Mapping* own_;
-  const Mapping* inherited_;
+  std::vector<const Mapping*> inherited_;
   const Config* config_;
   const Target& target_;
   const Environment& environment_;
@@ -159,17 +176,21 @@ Plan Resolve(const Config* config, const Target& target, const Environment& envi
     plan.extra_classes = config->extra_classes;
     plan.error_on_fallback = config->on_fallback.value == "error";
   }
-  const bool inherit =
-      !config || (config->inherit_mapping.value && !config->use_local_kernel.value);
+  const Layers layers = InheritedLayers(config);
   static const std::vector<Mapping> none;
   const std::vector<Mapping>& own = config ? config->mappings : none;
-  const std::vector<Mapping>& inherited = inherit ? DefaultMappings() : none;
   std::set<std::string> names;
   for (const Mapping& mapping : own) names.insert(mapping.name);
-  for (const Mapping& mapping : inherited) names.insert(mapping.name);
+  for (const std::vector<Mapping>* layer : layers) {
+    for (const Mapping& mapping : *layer) names.insert(mapping.name);
+  }
   for (const std::string& name : names) {
-    plan.entries.push_back(NameResolver(name, FindMapping(own, name), FindMapping(inherited, name),
-                                        config, target, environment)
+    std::vector<const Mapping*> inherited;
+    for (const std::vector<Mapping>* layer : layers) {
+      if (const Mapping* mapping = FindMapping(*layer, name)) inherited.push_back(mapping);
+    }
+    plan.entries.push_back(NameResolver(name, FindMapping(own, name), std::move(inherited), config,
+                                        target, environment)
                                .Run());
   }
   return plan;

@@ -41,10 +41,13 @@ std::vector<Mode> Preference(const std::string& target_mode) {
 
 }  // namespace
 
-std::vector<DeviceChoice> EntriesForDevice(const Mapping* own, const Mapping* inherited,
+std::vector<DeviceChoice> EntriesForDevice(const Mapping* own,
+                                           const std::vector<const Mapping*>& inherited,
                                            const std::string& device) {
   std::vector<DeviceChoice> entries;
-  if (inherited && !(own && own->Whole())) Add(*inherited, device, false, &entries);
+  if (!own || !own->Whole()) {
+    for (const Mapping* mapping : inherited) Add(*mapping, device, false, &entries);
+  }
   if (own) Add(*own, device, true, &entries);
   return entries;
 }

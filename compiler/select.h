@@ -17,9 +17,10 @@ struct DeviceChoice {
   bool from_config = false;
 };
 
-/// The entries of `own` (may be null) for `device`, and those of `inherited` (may be null) that
-/// they do not replace.
-std::vector<DeviceChoice> EntriesForDevice(const Mapping* own, const Mapping* inherited,
+/// The entries of `own` (may be null) for `device`, and those of `inherited` that they do not
+/// replace. Of the inherited mappings a later one lies over the earlier.
+std::vector<DeviceChoice> EntriesForDevice(const Mapping* own,
+                                           const std::vector<const Mapping*>& inherited,
                                            const std::string& device);
 
 /// The smallest interval that holds the capability; of equally wide ones that with the higher lower

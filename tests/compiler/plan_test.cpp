@@ -62,10 +62,12 @@ TEST(AnswersFor, ConfigFirstThenLongest) {
 }
 
 TEST(DefaultMapping, HasNoMistakes) {
-  const Loaded loaded = LoadConfigText("default_mapping.toml", std::string(DefaultMappingText()));
-  EXPECT_EQ(DiagnosticsToText(loaded.diagnostics, false), "");
-  ASSERT_TRUE(loaded.config);
-  EXPECT_FALSE(loaded.config->mappings.empty());
+  for (const std::string_view text : {DefaultMappingText(), TransformersMappingText()}) {
+    const Loaded loaded = LoadConfigText("mapping.toml", std::string(text));
+    EXPECT_EQ(DiagnosticsToText(loaded.diagnostics, false), "");
+    ASSERT_TRUE(loaded.config);
+    EXPECT_FALSE(loaded.config->mappings.empty());
+  }
 }
 
 TEST(Examples, HaveNoMistakes) {

@@ -21,7 +21,9 @@ std::string Chosen(const std::string& own, const std::string& inherited, const s
   const auto mapping = [](const Loaded& loaded) {
     return loaded.config->mappings.empty() ? nullptr : &loaded.config->mappings.front();
   };
-  const std::vector<DeviceChoice> entries = EntriesForDevice(mapping(a), mapping(b), device);
+  std::vector<const Mapping*> layers;
+  if (mapping(b)) layers.push_back(mapping(b));
+  const std::vector<DeviceChoice> entries = EntriesForDevice(mapping(a), layers, device);
   const DeviceChoice* choice = SmallestInterval(entries, capability);
   if (!choice) return "none";
   const ModeValue* value = FirstFittingMode(*choice->entry, mode);
