@@ -46,15 +46,21 @@ class Judge {
       return Fail("implements", "no_implementation",
                   "`" + ref_.text + "` does not implement " + context_.name);
     }
-    if (target.mode.starts_with("training")) {
+    const bool trains = target.mode.starts_with("training");
+    if (trains || context_.mode.training) {
       if (!kernel->backward) {
-        return Fail("backward", "no_backward", "`" + ref_.text + "` has no backward pass");
+        return Fail("backward", "no_backward",
+                    "`" + ref_.text + "` has no backward pass" +
+                        (trains ? "" : ", but is mapped for " + context_.mode.Text()));
       }
       Pass("backward", "`" + ref_.text + "` has a backward pass");
     }
-    if (target.mode.ends_with("torch_compile")) {
+    const bool compiles = target.mode.ends_with("torch_compile");
+    if (compiles || context_.mode.torch_compile) {
       if (!kernel->torch_compile) {
-        return Fail("compile", "no_compile", "`" + ref_.text + "` does not support torch.compile");
+        return Fail("compile", "no_compile",
+                    "`" + ref_.text + "` does not support torch.compile" +
+                        (compiles ? "" : ", but is mapped for " + context_.mode.Text()));
       }
       Pass("compile", "`" + ref_.text + "` supports torch.compile");
     }

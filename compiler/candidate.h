@@ -17,6 +17,9 @@ struct CandidateContext {
   const Environment& environment;
   const Config* config = nullptr;  // null: the default mapping alone
   bool from_config = false;        // the candidate is the config's own, not inherited
+  /// The mode that the candidate is mapped for. A kernel has to fit that too, as in Python: one
+  /// that is mapped for training must have a backward pass, even where inference takes it.
+  Mode mode{.fallback = true};
 };
 
 struct CandidateResult {

@@ -87,7 +87,7 @@ class NameResolver {
     }
     entry_.mode = mode->mode ? mode->mode->Text() : "fallback";
     Pass("mode", "`" + entry_.mode + "` is the first that fits " + target_.mode);
-    return Candidates(mode->value);
+    return Candidates(mode->value, mode->mode.value_or(Mode{.fallback = true}));
   }
 
  private:
@@ -118,7 +118,7 @@ class NameResolver {
     return what + ", " + config_->source->BaseName() + ":" + std::to_string(at.line);
   }
 
-  PlanEntry Candidates(const Value& value) {
+  PlanEntry Candidates(const Value& value, const Mode& mode) {
     if (entry_.from_config) entry_.source = PositionOf(value.span);
     if (value.disabled) {
       entry_.trace.push_back({"candidate", false, entry_.name + " is mapped to \"\""});
@@ -126,7 +126,8 @@ class NameResolver {
       entry_.reason = Reason{"disabled", "mapped to \"\"", ""};
       return std::move(entry_);
     }
-    const CandidateContext context{entry_.name, target_, environment_, config_, entry_.from_config};
+    const CandidateContext context{entry_.name,        target_, environment_, config_,
+                                   entry_.from_config, mode};
     std::optional<CandidateResult> first;
     for (const Candidate& candidate : value.candidates) {
       Pass("candidate", "`" + candidate.ref.text + "`");

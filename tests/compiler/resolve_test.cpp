@@ -22,7 +22,8 @@ std::string Judged(const Kernel& kernel, const Target& target, const Config& con
   candidate.ref.name = "k";
   std::vector<TraceStep> trace;
   const Environment environment;
-  const CandidateContext context{"RMSNorm", target, environment, &config, true};
+  const CandidateContext context{"RMSNorm", target, environment,
+                                 &config,   true,   Mode{.fallback = true}};
   const CandidateResult result = JudgeBuiltin(kernel, candidate, context, &trace);
   EXPECT_EQ(result.kernel.has_value(), !result.reason.has_value());
   EXPECT_EQ(trace.back().ok, result.kernel.has_value());
@@ -97,7 +98,8 @@ TEST(Resolve, TheDefaultMappingGivesNoTrust) {
   const Environment environment;
   std::vector<TraceStep> trace;
   const auto code = [&](bool from_config) {
-    const CandidateContext context{"A", target, environment, &config, from_config};
+    const CandidateContext context{"A",     target,      environment,
+                                   &config, from_config, Mode{.fallback = true}};
     return JudgeCandidate(candidate, context, &trace).reason->code;
   };
   EXPECT_EQ(code(false), "not_trusted");
