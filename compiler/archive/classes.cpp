@@ -28,6 +28,22 @@ bool RemovePrefix(std::string_view* text, std::string_view prefix) {
   return true;
 }
 
+/// The name in `class NAME…`, which it takes off the line; empty when that is not what it is.
+/// Whatever torch would not take as a name is not one here: names are printed.
+std::string_view DeclaredClass(std::string_view* line) {
+  if (!line->starts_with("class ")) return "";
+  const auto begin = line->find_first_not_of(' ', 6);
+  if (begin == std::string_view::npos) return "";
+  const auto in_name = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  };
+  size_t end = begin;
+  while (end < line->size() && in_name((*line)[end])) ++end;
+  const std::string_view name = line->substr(begin, end - begin);
+  if (!name.empty()) line->remove_prefix(end);
+  return name;
+}
+
 size_t CountOf(std::string_view text, std::string_view word) {
   size_t count = 0;
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -51,12 +67,9 @@ void ScanClasses(std::string_view source, const std::string& qualifier,
     const size_t end = std::min(source.find('\n'), source.size());
     std::string_view line = source.substr(0, end);
     source.remove_prefix(std::min(end + 1, source.size()));
-    if (RemovePrefix(&line, "class ")) {
-      const size_t name_end = line.find_first_of("(:");
-      if (name_end == std::string_view::npos) continue;
-      ClassDeclaration& declared =
-          (*classes)[qualifier + "." + std::string(line.substr(0, name_end))];
-      declared.module = line.substr(name_end).starts_with("(Module)");
+    if (const std::string_view name = DeclaredClass(&line); !name.empty()) {
+      ClassDeclaration& declared = (*classes)[qualifier + "." + std::string(name)];
+      declared.module = line.starts_with("(Module)");
       found.push_back(&declared);
     } else if (!found.empty() && RemovePrefix(&line, "  __parameters__ = [")) {
       found.back()->parameters = ListedNames(line);
@@ -71,6 +84,7 @@ void ScanClasses(std::string_view source, const std::string& qualifier,
   // class of the file may define it.
   if (CountOf(whole, kSetState) != definitions) {
     for (ClassDeclaration* declared : found) declared->set_state = true;
+    if (found.empty()) (*classes)[qualifier].set_state = true;
   }
 }
 

@@ -25,7 +25,8 @@ using ClassDeclarations = std::unordered_map<std::string, ClassDeclaration>;
 /// not compiled, and what else they hold is not checked.
 ArchiveResult<ClassDeclarations> ReadClasses(const Archive& archive);
 
-/// Adds the classes of one source. `qualifier` is its module: "__torch__.package.module".
+/// Adds the classes of one source. A source that names __setstate__ and seems to declare no class
+/// counts as a class of its own name. `qualifier` is its module: "__torch__.package.module".
 void ScanClasses(std::string_view source, const std::string& qualifier, ClassDeclarations* classes);
 
 /// "Linear" of "__torch__.torch.nn.modules.linear.___torch_mangle_3.Linear".

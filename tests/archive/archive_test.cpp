@@ -10,6 +10,7 @@
 #include <functional>
 #include <iterator>
 
+#include "compiler/archive/classes.h"
 #include "compiler/archive/module_tree.h"
 #include "compiler/archive/pickle.h"
 #include "tests/archive/zip_writer.h"
@@ -264,6 +265,25 @@ TEST(Archive, SetStateCannotHide) {
     ASSERT_TRUE(tree) << Describe(tree.error());
     EXPECT_EQ(tree->set_state_classes, std::vector<std::string>{"__torch__.M"}) << definition;
   }
+}
+
+TEST(Archive, SetStateOfClassesLaidOutInOtherWays) {
+  const auto classes_of = [](const std::string& source) {
+    std::vector<std::string> names;
+    ClassDeclarations classes;
+    ScanClasses(source, "__torch__.a", &classes);
+    for (const auto& [name, declared] : classes) {
+      if (declared.set_state) names.push_back(name);
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  const std::string definition = "\n  def __setstate__(self):\n";
+  EXPECT_EQ(classes_of("class M(Module):" + definition), Names{"__torch__.a.M"});
+  EXPECT_EQ(classes_of("class   M (Module) :" + definition), Names{"__torch__.a.M"});
+  EXPECT_EQ(classes_of("class\tM(Module):" + definition), Names{"__torch__.a"});
+  EXPECT_EQ(classes_of("class \x1b[1m(Module):" + definition), Names{"__torch__.a"});
+  EXPECT_EQ(classes_of("class M(Module):\n  pass\nclass N:" + definition), Names{"__torch__.a.N"});
 }
 
 TEST(Archive, CyclesAndBombsOfModules) {
