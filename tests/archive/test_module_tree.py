@@ -141,6 +141,32 @@ class ModuleTree(unittest.TestCase):
             torch.jit.script(Nested()).save(str(path))
             self.check(path)
 
+    def test_quantized(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.quant = torch.ao.quantization.QuantStub()
+                self.conv = torch.nn.Conv2d(1, 2, 3)
+                self.linear = torch.nn.Linear(2, 2)
+                self.dequant = torch.ao.quantization.DeQuantStub()
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                x = self.conv(self.quant(x)).mean([2, 3])
+                return self.dequant(self.linear(x))
+
+        model = Model().eval()
+        model.qconfig = torch.ao.quantization.default_qconfig
+        torch.ao.quantization.prepare(model, inplace=True)
+        model(torch.rand(1, 1, 5, 5))
+        torch.ao.quantization.convert(model, inplace=True)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "quantized.pt"
+            torch.jit.script(model).save(str(path))
+            result = self.check(path)
+        self.assertEqual([m["path"] for m in result["modules"] if m["opaque"]], ["conv"])
+        self.assertEqual(result["model"]["set_state_classes"],
+                         ["__torch__.torch.ao.nn.quantized.modules.conv.Conv2d"])
+
     def test_what_it_is_instead(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "other"
