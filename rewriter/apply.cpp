@@ -8,9 +8,7 @@
 #include "compiler/archive/file.h"
 #include "compiler/archive/module_tree.h"
 #include "rewriter/archive/embedded_plan.h"
-#include "rewriter/torchscript/edit.h"
-#include "rewriter/torchscript/import.h"
-#include "rewriter/torchscript/references.h"
+#include "rewriter/rewrite.h"
 
 namespace kernelmap {
 namespace {
@@ -77,14 +75,6 @@ std::optional<ApplyError> OpenModel(const std::string& path, const ApplyOptions&
   return std::nullopt;
 }
 
-std::vector<expr::DType> InputDTypes(const Plan& plan) {
-  std::vector<expr::DType> dtypes;
-  for (const std::string& name : plan.model_inputs) {
-    dtypes.push_back(expr::DTypeFromName(name).value_or(expr::kUnknownDType));
-  }
-  return dtypes;
-}
-
 std::string Save(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extra_files) {
   // Written through a stream, so that no file name gets into the archive.
   std::ostringstream out;
@@ -110,23 +100,13 @@ ApplyResult Apply(const Plan& plan, const std::string& model_path, const ApplyOp
     applied.already_applied = true;
   }
   try {
-    torchscript::Imported imported = torchscript::ImportModule(model.module);
-    expr::Execution execution = expr::Execute(imported.program, InputDTypes(plan));
-    torchscript::CompiledReferences references;
-    torchscript::CompileReferences(plan, BuiltinCatalogue(), &references);
-    SiteDecisions decisions = DecideSites(plan, BuiltinCatalogue(), imported.program, execution,
-                                          references.references, options.sites);
+    const bool keep = decide_only || applied.already_applied;
+    SiteDecisions decisions = RewriteModule(model.module, plan, options.sites, keep);
     applied.report.target = plan.target;
     applied.report.model_file = BaseName(model_path);
     applied.report.model_sha256 = model.sha256;
     applied.report.sites = std::move(decisions.sites);
-    if (decide_only || applied.already_applied) return {std::move(applied), std::nullopt};
-    torchscript::ApplyEdits(decisions.edits, execution, references, imported,
-                            options.sites.self_mode);
-    if (!plan.model_inputs.empty() && !decisions.edits.empty()) {
-      const int forward = imported.program.objects[imported.program.root].methods.at("forward");
-      torchscript::AssertInputDTypes(plan.model_inputs, *imported.graphs[forward].graph);
-    }
+    if (keep) return {std::move(applied), std::nullopt};
     model.extra_files[kPlanFile] = plan_json;
     model.extra_files[kReportFile] = ReportToJson(applied.report);
     applied.archive = Save(model.module, model.extra_files);

@@ -319,6 +319,9 @@ class Decider {
     if (c.site.action != Action::kReplaced) return;
     if (execution_.autocast) return Refuse(c, "autocast");
     if (execution_.too_large) return Refuse(c, "too_large");
+    if (execution_.writes_constant) {
+      return Refuse(c, "mutation", "a constant of the code is changed in place");
+    }
     const Implementation* implementation = nullptr;
     if (!options_.self_mode) {
       const PlanEntry* entry = plan_.Find(c.site.name);

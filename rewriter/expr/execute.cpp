@@ -382,6 +382,12 @@ Execution Execute(const Program& program, const std::vector<DType>& input_dtypes
     args.push_back(id);
   }
   Executor(program, execution, arena).Run(it->second, args, program.root, -1);
+  for (std::size_t i = 0; i < arena.size(); ++i) {
+    const Id id = static_cast<Id>(i);
+    if (arena.IsConst(id) && arena.IsTensor(id) && arena.Written(id)) {
+      execution.writes_constant = true;
+    }
+  }
   return execution;
 }
 

@@ -35,6 +35,7 @@ struct Execution {
   Arena arena;
   std::vector<Frame> frames;
   bool autocast = false;
+  bool writes_constant = false;  // a constant of the code is changed in place: no constant is one
   bool too_large = false;  // a limit was met: what was executed so far is not the whole program
 };
 

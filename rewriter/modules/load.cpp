@@ -1,14 +1,23 @@
 #include "rewriter/modules/load.h"
 
+#include <torch/csrc/jit/frontend/error_report.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 namespace kernelmap {
 
 torch::jit::Module load(const std::string& path, std::optional<c10::Device> device) {
+  torch::jit::ExtraFilesMap none;
+  return load(path, device, none);
+}
+
+torch::jit::Module load(const std::string& path, std::optional<c10::Device> device,
+                        torch::jit::ExtraFilesMap& extra_files) {
   try {
-    return torch::jit::load(path, device);
+    return torch::jit::load(path, device, extra_files);
   } catch (const c10::Error& error) {
     TORCH_CHECK(false, "cannot load `", path, "`: ", error.what_without_backtrace());
+  } catch (const torch::jit::ErrorReport& error) {
+    TORCH_CHECK(false, "cannot load `", path, "`: ", error.what());
   }
 }
 

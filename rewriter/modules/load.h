@@ -20,10 +20,15 @@
 
 namespace kernelmap {
 
-/// Loads a TorchScript archive, rewritten or not, and sets it to no mode: call eval() as for any
-/// other. `device`: where parameters go; nothing: where they were saved. Throws c10::Error when
+/// Loads a TorchScript archive, rewritten or not, in the mode it was saved in: call eval() as for
+/// any other. `device`: where parameters go; nothing: where they were saved. Throws c10::Error when
 /// the file cannot be read, is no archive, or calls an op that is not registered; the message names
 /// the file. Loading an archive runs what its classes do on loading: load only archives you trust.
 torch::jit::Module load(const std::string& path, std::optional<c10::Device> device = std::nullopt);
+
+/// The same, and fills in the extra files that `extra_files` has as keys: a rewritten archive
+/// carries kernelmap/plan.json and kernelmap/report.json.
+torch::jit::Module load(const std::string& path, std::optional<c10::Device> device,
+                        torch::jit::ExtraFilesMap& extra_files);
 
 }  // namespace kernelmap

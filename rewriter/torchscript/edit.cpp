@@ -17,6 +17,22 @@ using torch::jit::Value;
 // Of TorchScript; expr::Node is the neutral one.
 using TorchNode = torch::jit::Node;
 
+// Every value is made before it is read: libtorch's own lint does not look in release builds, and
+// saving a graph that breaks the rule ends the program.
+void CheckOrder(torch::jit::Block& block, std::set<const Value*> defined) {
+  for (const Value* v : block.inputs()) defined.insert(v);
+  for (TorchNode* node : block.nodes()) {
+    for (const Value* v : node->inputs()) {
+      TORCH_CHECK(defined.contains(v), "a value is read before it is made: ", v->debugName());
+    }
+    for (torch::jit::Block* inner : node->blocks()) CheckOrder(*inner, defined);
+    for (const Value* v : node->outputs()) defined.insert(v);
+  }
+  for (const Value* v : block.outputs()) {
+    TORCH_CHECK(defined.contains(v), "a value is returned but not made: ", v->debugName());
+  }
+}
+
 class Editor {
  public:
   Editor(const expr::Execution& execution, const CompiledReferences& references, Imported& imported,
@@ -63,6 +79,7 @@ class Editor {
       Graph& graph = *imported_.graphs[index].graph;
       RemoveDead(graph);
       graph.lint();
+      CheckOrder(*graph.block(), {});
     }
   }
 
