@@ -286,6 +286,7 @@ def make_one(path, name, dtype, form):
 
 
 def main():
+    make.fix_hash_seed()
     os.chdir(make.HERE)  # where inspect, on TorchScript's behalf, finds this file under its relative name
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=pathlib.Path, default=make.HERE / "handmade")

@@ -134,6 +134,13 @@ def save(traced, x, path):
     traced.save(str(path), _extra_files={"input.json": json.dumps(about)})
 
 
+def fix_hash_seed():
+    """TorchScript writes a class's constants in the order of a Python set: start again with a fixed one."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        os.environ["PYTHONHASHSEED"] = "0"
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+
+
 def in_fresh_thread(function, *arguments):
     """Frames that ran before relative_source_files() keep their file names; a new thread's stack has none of them."""
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -161,6 +168,7 @@ def make_one(path, architecture, dtype, attention):
 
 
 def main():
+    fix_hash_seed()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=pathlib.Path, default=HERE)
     parser.add_argument("names", nargs="*")
