@@ -61,6 +61,9 @@ void AddOption(Option option, CLI::App* app, Args* args) {
     case Option::kInputs:
       app->add_option("--inputs", args->inputs_file, "a tuple of tensors that torch.save wrote");
       break;
+    case Option::kDevice:
+      app->add_option("--device", args->target.device, "where to run: cpu or cuda");
+      break;
     case Option::kRunArchiveCode:
       app->add_flag("--run-archive-code", args->run_archive_code,
                     "allow the archive's own __setstate__ to run while it is loaded");

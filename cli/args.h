@@ -36,6 +36,7 @@ enum class Option {
   kVerify,
   kDepfile,
   kInputs,
+  kDevice,
   kRunArchiveCode,
   kRuns,
 };

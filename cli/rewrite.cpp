@@ -1,13 +1,19 @@
 // kernelmap-rewrite COMMAND …: the commands that need libtorch. `kernelmap` runs this program for
 // them, so that everything else starts without it.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "cli/args.h"
 #include "cli/output.h"
 #include "compiler/archive/file.h"
 #include "rewriter/apply.h"
+#include "rewriter/bench.h"
+#include "rewriter/verify.h"
 
 namespace kernelmap {
 namespace {
@@ -54,6 +60,27 @@ int WriteArchive(const Applied& applied, const std::string& model, const std::st
   return WriteResult(output, *bytes);
 }
 
+// The rewritten archive against the model, before it gets its name. Exit code, 0 where they agree.
+int VerifyBytes(const std::string& model, const std::string& archive) {
+  std::error_code ignored;
+  std::string folder = (std::filesystem::temp_directory_path(ignored) / "kernelmap-XXXXXX").string();
+  if (!mkdtemp(folder.data())) return UsageError("cannot make a folder for temporary files");
+  const std::string path = folder + "/rewritten.pt";
+  int code = WriteResult(path, archive);
+  if (code == 0) {
+    const VerifyOutcome outcome = Verify(model, path, {});
+    if (outcome.error) {
+      code = PrintError(*outcome.error);
+    } else if (!outcome.result->ok) {
+      std::fputs(VerifyToText(*outcome.result).c_str(), stderr);
+      std::fputs("kernelmap: error: the rewritten model differs, so OUT is not written\n", stderr);
+      code = 1;
+    }
+  }
+  std::filesystem::remove_all(folder, ignored);
+  return code;
+}
+
 int RunApply(const Args& args) {
   const bool has_config = args.inputs.size() == 2;
   const std::string& model = args.inputs.back();
@@ -74,6 +101,9 @@ int RunApply(const Args& args) {
   if (refuse) {
     std::fputs("kernelmap: error: a site is a fallback, so OUT is not written\n", stderr);
     if (exit_code == 0) exit_code = 1;
+  } else if (const int different =
+                 args.verify && !applied.already_applied ? VerifyBytes(model, applied.archive) : 0) {
+    exit_code = different;
   } else if (const int code = WriteArchive(applied, model, args.output)) {
     exit_code = code;
   } else if (args.depfile) {
@@ -100,6 +130,28 @@ int RunProve(const Args& args) {
   return WriteResult(args.output, args.format == "json" ? PlanToJson(*plan) : PlanToText(*plan));
 }
 
+int RunVerify(const Args& args) {
+  VerifyOptions options;
+  options.inputs = args.inputs_file;
+  if (args.target.device) options.device = *args.target.device;
+  const VerifyOutcome outcome = Verify(args.inputs[0], args.inputs[1], options);
+  if (outcome.error) return PrintError(*outcome.error);
+  const VerifyResult& result = *outcome.result;
+  const int code =
+      WriteResult(args.output, args.format == "json" ? VerifyToJson(result) : VerifyToText(result));
+  return code ? code : result.ok ? 0 : 1;
+}
+
+int RunBench(const Args& args) {
+  BenchOptions options;
+  options.inputs = args.inputs_file;
+  options.runs = args.runs;
+  const BenchOutcome outcome = Bench(args.inputs[0], args.inputs[1], options);
+  if (outcome.error) return PrintError(*outcome.error);
+  return WriteResult(args.output, args.format == "json" ? BenchToJson(*outcome.result)
+                                                        : BenchToText(*outcome.result));
+}
+
 const std::vector<Command>& RewriteCommands() {
   static const std::vector<Command> commands = {
       {"apply",
@@ -117,6 +169,20 @@ const std::vector<Command>& RewriteCommands() {
        1,
        {Option::kTarget, Option::kModel, Option::kProve, Option::kFormat, Option::kOutput},
        RunProve},
+      {"verify",
+       "verify MODEL OUT [--inputs FILE] [--device D] [--format text|json] [-o FILE]",
+       "run both on the same inputs and compare the outputs",
+       2,
+       2,
+       {Option::kInputs, Option::kDevice, Option::kFormat, Option::kOutput},
+       RunVerify},
+      {"bench",
+       "bench MODEL OUT [--inputs FILE] [--runs N] [--format text|json] [-o FILE]",
+       "run both, interleaved, and compare the times",
+       2,
+       2,
+       {Option::kInputs, Option::kRuns, Option::kFormat, Option::kOutput},
+       RunBench},
   };
   return commands;
 }

@@ -1,20 +1,24 @@
-// The matcher's own test program.
+// The matcher's own test program. "Self mode" puts the reference's own code at every proved site, so
+// whatever it changes, the results must be bit-identical: no kernel's tolerance hides a mistake.
 //
-//   soundness self MODEL OUT        puts the reference's own code at every proved site
-//   soundness count MODEL           the sites, one a line
-//
-// "Self mode" needs no kernel: whatever it changes, the result must be bit-identical.
+//   soundness count MODEL                          the sites, one a line
+//   soundness self MODEL OUT                       rewrites in self mode
+//   soundness mutants [--seed N] [--count N] [--sabotage] [-v] MODEL…
+//       changes the models by one operation at random and compares each rewritten mutant with the
+//       mutant, bit for bit; exit 1 when one is wrong. --sabotage turns the check off: then wrong
+//       ones must get through, and exit 1 says that none did.
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include "compiler/catalogue.h"
 #include "rewriter/apply.h"
+#include "tests/rewriter/mutants.h"
+#include "tests/rewriter/plan_for_all.h"
 
 namespace kernelmap {
-namespace {
 
-// Every layer of the catalogue, whatever the default mapping holds.
 Plan PlanForAll() {
   Plan plan;
   for (const Layer& layer : BuiltinCatalogue().layers) {
@@ -25,6 +29,8 @@ Plan PlanForAll() {
   }
   return plan;
 }
+
+namespace {
 
 int Self(const std::string& model, const std::string& out) {
   ApplyOptions options;
@@ -44,6 +50,32 @@ int Self(const std::string& model, const std::string& out) {
   return 0;
 }
 
+int Mutants(int argc, char** argv) {
+  MutantRun run;
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--seed" && i + 1 < argc) {
+      run.seed = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word == "--count" && i + 1 < argc) {
+      run.count = std::atoi(argv[++i]);
+    } else if (word == "--sabotage") {
+      run.check = false;
+    } else if (word == "-v") {
+      run.verbose = true;
+    } else {
+      run.models.push_back(word);
+    }
+  }
+  if (run.models.empty()) return 2;
+  const MutantResult r = RunMutants(run);
+  std::printf(
+      "seed %llu: %d mutants, %d change the output, %d raise, %d sites accepted, %d mutants with an "
+      "accepted site in the changed module, %d wrong\n",
+      static_cast<unsigned long long>(run.seed), r.ran, r.changed, r.raised, r.sites, r.touched,
+      r.wrong);
+  return run.check == (r.wrong == 0) ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace kernelmap
 
@@ -51,6 +83,7 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "self" && argc == 4) return kernelmap::Self(argv[2], argv[3]);
   if (mode == "count" && argc == 3) return kernelmap::Self(argv[2], "");
-  std::fprintf(stderr, "usage: soundness self MODEL OUT | count MODEL\n");
+  if (mode == "mutants") return kernelmap::Mutants(argc, argv);
+  std::fprintf(stderr, "usage: soundness count|self|mutants …, as the head of its source says\n");
   return 2;
 }
