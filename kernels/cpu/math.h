@@ -46,15 +46,19 @@ inline FloatVec PowerOfTwo(FloatVec n, FloatVec r) {
   return ScaleByPowerOfTwo(p, n);
 }
 
-/// x / (1 + e^-t), where x and t have the same sign: with t = x the SiLU.
-inline FloatVec Sigmoid(FloatVec x, FloatVec t) {
-  constexpr float kHigh = -1.44269504088896341f;                // -log2(e)
-  constexpr float kLow = -1.44269504088896341 - double{kHigh};  // what float leaves of it
+/// e^t for t in [-87, 87], and for others what it is at the nearer end.
+inline FloatVec BoundedExp(FloatVec t) {
+  constexpr float kHigh = 1.44269504088896341f;                // log2(e)
+  constexpr float kLow = 1.44269504088896341 - double{kHigh};  // what float leaves of it
   t = Max(-87.0f, Min(87.0f, t));
   const FloatVec n = (t * FloatVec(kHigh)).round();
-  FloatVec r = at::vec::fmsub(t, FloatVec(kHigh), n);
-  r = at::vec::fmadd(t, FloatVec(kLow), r);
-  return Max(-87.0f, x) * Reciprocal(FloatVec(1.0f) + PowerOfTwo(n, r));
+  const FloatVec r = at::vec::fmsub(t, FloatVec(kHigh), n);
+  return PowerOfTwo(n, at::vec::fmadd(t, FloatVec(kLow), r));
+}
+
+/// x / (1 + e^-t), where x and t have the same sign: with t = x the SiLU.
+inline FloatVec Sigmoid(FloatVec x, FloatVec t) {
+  return Max(-87.0f, x) * Reciprocal(FloatVec(1.0f) + BoundedExp(t.neg()));
 }
 
 /// x (1 + erf(x / sqrt 2)) / 2, as max(x, 0) - |x| erfc(|x| / sqrt 2) / 2.
@@ -81,6 +85,8 @@ inline FloatVec Gelu(FloatVec x) {
 }
 
 #else
+
+inline FloatVec BoundedExp(FloatVec t) { return t.exp(); }
 
 inline FloatVec Sigmoid(FloatVec x, FloatVec t) { return x / (FloatVec(1.0f) + t.neg().exp()); }
 
