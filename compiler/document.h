@@ -55,7 +55,7 @@ Syntax GuessSyntax(std::string_view file_name, std::string_view text);
 
 inline constexpr size_t kMaxFileBytes = 16u << 20;
 inline constexpr int kMaxDepth = 64;
-inline constexpr int kMaxTables = 20000;
+inline constexpr int kMaxValues = 20000;  // tables, keys and items
 
 /// The root table; nothing, and a diagnostic, when the text is not valid. A first syntax error
 /// ends the reading; duplicate keys of JSON are all reported.

@@ -19,6 +19,7 @@ foreach(name IN LISTS FILES)
   string(APPEND entries "},\n")
 endforeach()
 file(WRITE "${OUTPUT}" "// Generated from kernels/ by compiler/embed.cmake.
+// clang-format off
 #include \"compiler/embedded.h\"
 
 #include <vector>

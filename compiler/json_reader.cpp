@@ -161,7 +161,13 @@ class Handler {
     const bool number = kind == Node::Kind::kInteger || kind == Node::Kind::kFloat;
     const size_t end = number ? NumberEnd() : Position();
     node.span = {end - length, end};
-    return Place(std::move(node));
+    return Counted(node.span) ? Place(std::move(node)) : nullptr;
+  }
+
+  bool Counted(Span span) {
+    if (++values_ <= kMaxValues) return true;
+    diagnostics_->Report<Diag::TooMany>(span, kMaxValues);
+    return false;
   }
 
   // Puts a finished value where it belongs. A second value of a key is thrown away.
@@ -190,6 +196,7 @@ class Handler {
       diagnostics_->Report<Diag::TooDeep>({at - 1, at}, kMaxDepth);
       return false;
     }
+    if (!Counted({at - 1, at})) return false;
     levels_.emplace_back();
     levels_.back().node.kind = kind;
     levels_.back().node.span = {at - 1, at};
@@ -220,6 +227,7 @@ class Handler {
   const char** furthest_;
   std::vector<Level> levels_;
   std::optional<Node> root_;
+  int values_ = 0;
   Node thrown_away_;
 };
 

@@ -6,6 +6,8 @@
 namespace kernelmap {
 namespace {
 
+constexpr size_t kBlock = 4096;  // bytes
+
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 // The length of the valid sequence at the front of `text`, 0 when it is not valid.
@@ -41,9 +43,33 @@ size_t SequenceLength(std::string_view text) {
 
 Source::Source(std::string name, std::string text)
     : name_(std::move(name)), text_(std::move(text)), line_starts_{0} {
+  size_t count = 0;
   for (size_t i = 0; i < text_.size(); ++i) {
+    if (i % kBlock == 0) code_points_.push_back(count);
+    if (!IsContinuation(text_[i])) ++count;
     if (text_[i] == '\n') line_starts_.push_back(i + 1);
   }
+}
+
+size_t Source::CodePointsBefore(size_t offset) const {
+  if (code_points_.empty()) return 0;
+  const size_t block = std::min(offset / kBlock, code_points_.size() - 1);
+  size_t count = code_points_[block];
+  for (size_t i = block * kBlock; i < offset; ++i) {
+    if (!IsContinuation(text_[i])) ++count;
+  }
+  return count;
+}
+
+size_t Source::ByteOfCodePoint(size_t index) const {
+  if (code_points_.empty()) return 0;
+  const auto after = std::upper_bound(code_points_.begin(), code_points_.end(), index);
+  const size_t block = static_cast<size_t>(after - code_points_.begin()) - 1;
+  size_t count = code_points_[block];
+  for (size_t i = block * kBlock; i < text_.size(); ++i) {
+    if (!IsContinuation(text_[i]) && count++ == index) return i;
+  }
+  return text_.size();
 }
 
 std::string Source::BaseName() const {
@@ -61,24 +87,18 @@ LineColumn Source::Locate(size_t offset) const {
   offset = std::min(offset, text_.size());
   const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
   const size_t start = *(next - 1);
-  LineColumn place{static_cast<int>(next - line_starts_.begin()), 1};
-  for (size_t i = start; i < offset; ++i) {
-    if (!IsContinuation(text_[i])) ++place.column;
-  }
-  return place;
+  return {static_cast<int>(next - line_starts_.begin()),
+          static_cast<int>(CodePointsBefore(offset) - CodePointsBefore(start)) + 1};
 }
 
 size_t Source::Offset(LineColumn place) const {
   if (place.line < 1) return 0;
   if (static_cast<size_t>(place.line) > line_starts_.size()) return text_.size();
-  size_t offset = line_starts_[place.line - 1];
-  for (int column = 1; column < place.column && offset < text_.size() && text_[offset] != '\n';
-       ++column) {
-    do {
-      ++offset;
-    } while (offset < text_.size() && IsContinuation(text_[offset]));
-  }
-  return offset;
+  const size_t start = line_starts_[place.line - 1];
+  const bool last = static_cast<size_t>(place.line) == line_starts_.size();
+  const size_t end = last ? text_.size() : line_starts_[place.line] - 1;
+  const size_t column = static_cast<size_t>(std::max(place.column, 1));
+  return std::min(ByteOfCodePoint(CodePointsBefore(start) + column - 1), end);
 }
 
 std::string_view Source::Line(int line) const {

@@ -44,7 +44,13 @@ class Source {
  private:
   std::string name_;
   std::string text_;
+  /// The code points before a byte.
+  size_t CodePointsBefore(size_t offset) const;
+  /// The byte where a code point starts; the size of the text past the last.
+  size_t ByteOfCodePoint(size_t index) const;
+
   std::vector<size_t> line_starts_;
+  std::vector<size_t> code_points_;  // before each block of bytes, so that long lines cost little
 };
 
 /// The number of bytes of `text` before its first byte that is not valid UTF-8; its size when it

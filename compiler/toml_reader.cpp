@@ -1,6 +1,6 @@
 // TOML through toml++, which stops here. It recurses into nested values and looks through its
-// tables in order, so a scan before it bounds the depth of dotted keys and the number of tables.
-// (Nested brackets it bounds itself, at 256.)
+// tables in order, so a scan before it bounds the depth of dotted keys and the number of tables and
+// keys. (Nested brackets it bounds itself, at 256.)
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -34,13 +34,15 @@ class LimitScan {
       }
       if (c == '.') {
         if (++dots_ >= kMaxDepth) return Refuse<Diag::TooDeep>(kMaxDepth);
-        if (dots_ == 1 && ++tables_ > kMaxTables) return Refuse<Diag::TooMany>(kMaxTables);
+        if (dots_ == 1 && ++values_ > kMaxValues) return Refuse<Diag::TooMany>(kMaxValues);
       } else if (std::string_view(",=[]{}\n").find(c) != std::string_view::npos) {
         dots_ = 0;
-        if (c == '[' && line_start && ++tables_ > kMaxTables) {
-          return Refuse<Diag::TooMany>(kMaxTables);
+        if (c == '[' && line_start && ++values_ > kMaxValues) {
+          return Refuse<Diag::TooMany>(kMaxValues);
         }
-        if (c == '{' && ++tables_ > kMaxTables) return Refuse<Diag::TooMany>(kMaxTables);
+        if ((c == '{' || c == '=') && ++values_ > kMaxValues) {
+          return Refuse<Diag::TooMany>(kMaxValues);
+        }
       }
       line_start = c == '\n' || (line_start && (c == ' ' || c == '\t' || c == '\r'));
       ++at_;
@@ -78,7 +80,7 @@ class LimitScan {
   Diagnostics* diagnostics_;
   size_t at_ = 0;
   int dots_ = 0;
-  int tables_ = 0;
+  int values_ = 0;
 };
 
 class Converter {
@@ -86,15 +88,21 @@ class Converter {
   explicit Converter(Diagnostics* diagnostics)
       : source_(*diagnostics->source()), diagnostics_(diagnostics) {}
 
-  bool too_deep() const { return too_deep_; }
+  bool refused() const { return refused_; }
 
   Node Convert(const toml::node& from, Span fallback, int depth) {
     Node node;
     node.span = SpanOf(from.source());
     if (node.span.begin == node.span.end) node.span = fallback;
+    if (refused_) return node;
     if (depth > kMaxDepth) {
-      if (!too_deep_) diagnostics_->Report<Diag::TooDeep>(node.span, kMaxDepth);
-      too_deep_ = true;
+      diagnostics_->Report<Diag::TooDeep>(node.span, kMaxDepth);
+      refused_ = true;
+      return node;
+    }
+    if (++values_ > kMaxValues) {
+      diagnostics_->Report<Diag::TooMany>(node.span, kMaxValues);
+      refused_ = true;
       return node;
     }
     if (const auto* table = from.as_table()) {
@@ -160,7 +168,8 @@ class Converter {
 
   const Source& source_;
   Diagnostics* diagnostics_;
-  bool too_deep_ = false;
+  int values_ = 0;
+  bool refused_ = false;
 };
 
 // An unquoted key such as cuda>=8.0 is the likeliest mistake in a config.
@@ -191,7 +200,7 @@ std::optional<Node> ReadToml(Diagnostics* diagnostics) {
     const toml::table table = toml::parse(source.text());
     Converter converter(diagnostics);
     Node root = converter.Convert(table, {0, 0}, 0);
-    if (converter.too_deep()) return std::nullopt;
+    if (converter.refused()) return std::nullopt;
     return root;
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
