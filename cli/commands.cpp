@@ -19,10 +19,14 @@ const char* Version() { return KM_VERSION; }
 int RunCheck(const Args& args) {
   std::vector<Diagnostic> all;
   size_t errors = 0, warnings = 0;
+  int unreadable = 0;
   for (const std::string& path : args.inputs) {
     std::string error;
     const std::optional<Loaded> loaded = LoadConfig(path, &error);
-    if (!loaded) return UsageError(error);
+    if (!loaded) {  // the others are still worth reading
+      unreadable = UsageError(error);
+      continue;
+    }
     all.insert(all.end(), loaded->diagnostics.begin(), loaded->diagnostics.end());
     errors += loaded->errors;
     warnings += loaded->warnings;
@@ -38,6 +42,7 @@ int RunCheck(const Args& args) {
     }
     if (const int code = WriteResult(args.output, summary)) return code;
   }
+  if (unreadable) return unreadable;
   return errors > 0 || (args.strict && warnings > 0) ? 1 : 0;
 }
 
