@@ -82,13 +82,14 @@ class EmbeddedReader {
 Layer ReadLayer(const EmbeddedFile& file) {
   const EmbeddedReader reader(file);
   const Node& root = reader.root();
-  reader.AllowKeys(root, {"name", "function", "classes", "hints", "input", "reference"});
+  reader.AllowKeys(root, {"name", "function", "classes", "hints", "input", "operations", "reference"});
   Layer layer;
   layer.name = reader.Text(root, "name");
   layer.function = reader.Bool(root, "function", false);
   layer.classes = reader.Texts(root, "classes");
   layer.hints = reader.Texts(root, "hints");
   layer.input = reader.Texts(root, "input");
+  layer.operations = reader.Texts(root, "operations");
   for (const Node& item : reader.Tables(root, "reference")) {
     reader.AllowKeys(item, {"name", "source"});
     layer.references.push_back({reader.Text(item, "name"), reader.Text(item, "source")});

@@ -26,6 +26,7 @@ struct Layer {
   std::vector<std::string> classes;   // whole class names that are this layer
   std::vector<std::string> hints;     // class names (or suffixes) that may be it
   std::vector<std::string> input;     // parameters of the references that are the module's inputs
+  std::vector<std::string> operations;  // of functions: one that is the function already
   std::vector<Reference> references;  // tried in this order
 };
 

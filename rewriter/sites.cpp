@@ -261,7 +261,8 @@ class Decider {
   }
 
   std::set<std::string> KernelOperations(const std::string& name) {
-    std::set<std::string> operations;
+    const std::vector<std::string>& known = catalogue_.FindLayer(name)->operations;
+    std::set<std::string> operations(known.begin(), known.end());
     const expr::Arena& arena = execution_.arena;
     for (const int i : kernel_code_[name]) {
       Id id = matcher_.patterns()[i].outputs[0];

@@ -48,11 +48,13 @@ std::string LastPath(std::string_view file) {
 
 // "modeling_llama.py:71" from a range; the base name alone, so that no machine's paths get out.
 std::string SourceOf(const torch::jit::Node& node) {
-  const auto place = node.sourceRange().file_line_col();
+  // In an archive that is the line of the generated code; what that was made from is beside it.
+  const auto original = node.sourceRange().findSourceRangeThatGenerated();
+  const auto place = (original ? *original : node.sourceRange()).file_line_col();
   if (!place) return "";
   const auto& [file, line, column] = *place;
   (void)column;
-  if (file.empty() || file.find('<') != std::string::npos) return "";
+  if (file.empty() || file.find('<') != std::string::npos || file.starts_with("code/")) return "";
   return LastPath(file) + ":" + std::to_string(line);
 }
 
