@@ -241,6 +241,16 @@ std::optional<double> Arena::AsDouble(Id id) const {
   return std::nullopt;
 }
 
+void Arena::CopyFacts(Id to, Id from) {
+  Expr& e = exprs_[to];
+  const Expr& x = exprs_[from];
+  e.dtype = x.dtype;
+  e.rank = x.rank;
+  e.min_rank = x.min_rank;
+  e.has_shape = x.has_shape;
+  e.shape = x.shape;
+}
+
 void Arena::SetSource(Id id, const std::string& source) {
   if (!source.empty()) sources_.emplace(id, source);
 }

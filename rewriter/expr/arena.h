@@ -88,6 +88,8 @@ class Arena {
 
   /// Facts learned from outside: the dtype of an input.
   void SetDType(Id id, DType dtype) { exprs_[id].dtype = dtype; }
+  /// dtype and shape of `from`.
+  void CopyFacts(Id to, Id from);
   /// Where an expression was first computed ("file.py:63").
   void SetSource(Id id, const std::string& source);
   const std::string& Source(Id id) const;

@@ -335,6 +335,12 @@ class Executor {
       if ((node.writes >> i & 1) != 0) arena_.Write(args[i]);
     }
     SetOpaque(frame, node, op);
+    // Arithmetic in place keeps its operand's dtype and shape.
+    if (node.writes == 1 && node.outputs.size() == 1 && arena_.IsTensor(args[0]) &&
+        OneOf(functional, {"add", "mul", "sub", "div", "neg", "tanh", "relu", "silu", "sigmoid",
+                           "exp", "clamp", "fill", "zero", "copy", "masked_fill", "index_add"})) {
+      arena_.CopyFacts(F(frame).values[node.outputs[0]], args[0]);
+    }
     ShareMemory(frame, node, args);
     for (std::size_t i = 0; i < args.size() && i < 64; ++i) {
       if ((node.writes >> i & 1) == 0) continue;

@@ -372,10 +372,6 @@ Id Arena::Op(const std::string& op, Ids args, Kind declared) {
   if (auto id = OpLayout(op, args)) return *id;
   if (auto id = OpMath(op, args, declared)) return *id;
   if (op == "__getitem__" && args.size() == 2) return Item(args[0], args[1], declared);
-  // A tensor made of numbers alone is not the number that Python would make of them.
-  const bool tensor_operand =
-      std::any_of(args.begin(), args.end(), [&](Id id) { return IsTensor(id); });
-  if (declared == Kind::kTensor && !tensor_operand) return Raw(op + ".tensor", args, declared);
   return Raw(op, args, declared);
 }
 
