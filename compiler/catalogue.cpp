@@ -178,6 +178,10 @@ const Kernel* Catalogue::FindKernel(std::string_view name) const {
   return FindByName(kernels, name);
 }
 
+Layer ReadLayerFile(std::string_view name, std::string_view text) {
+  return ReadLayer(EmbeddedFile{name, text});
+}
+
 const Catalogue& BuiltinCatalogue() {
   static const Catalogue catalogue = Read();
   return catalogue;

@@ -63,6 +63,9 @@ struct Catalogue {
 /// The embedded catalogue. Its files are checked by tests, so a broken one ends the program.
 const Catalogue& BuiltinCatalogue();
 
+/// One layer file's text. What is wrong with it ends the program: layer files are ours.
+Layer ReadLayerFile(std::string_view name, std::string_view text);
+
 /// The embedded text of kernels/default_mapping.toml.
 std::string_view DefaultMappingText();
 

@@ -22,6 +22,7 @@ struct ApplyError {
 struct ApplyOptions {
   bool run_archive_code = false;  // allow __setstate__ outside torch's own quantized modules
   SiteOptions sites;
+  const Catalogue* catalogue = &BuiltinCatalogue();
 };
 
 struct Applied {

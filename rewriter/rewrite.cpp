@@ -18,12 +18,13 @@ std::vector<expr::DType> InputDTypes(const Plan& plan) {
 }  // namespace
 
 SiteDecisions RewriteModule(torch::jit::Module& module, const Plan& plan,
-                            const SiteOptions& options, bool decide_only) {
+                            const SiteOptions& options, bool decide_only,
+                            const Catalogue& catalogue) {
   torchscript::Imported imported = torchscript::ImportModule(module);
   expr::Execution execution = expr::Execute(imported.program, InputDTypes(plan));
   torchscript::CompiledReferences references;
-  torchscript::CompileReferences(plan, BuiltinCatalogue(), &references);
-  SiteDecisions decisions = DecideSites(plan, BuiltinCatalogue(), imported.program, execution,
+  torchscript::CompileReferences(plan, catalogue, &references);
+  SiteDecisions decisions = DecideSites(plan, catalogue, imported.program, execution,
                                         references.references, options);
   if (decide_only || decisions.edits.empty()) return decisions;
   torchscript::ApplyEdits(decisions.edits, execution, references, imported, options.self_mode);

@@ -12,6 +12,7 @@ namespace kernelmap {
 /// module must not have run before: a graph that was specialised already does not see edits until
 /// it is saved and loaded. Throws c10::Error where TorchScript refuses the result.
 SiteDecisions RewriteModule(torch::jit::Module& module, const Plan& plan,
-                            const SiteOptions& options, bool decide_only = false);
+                            const SiteOptions& options, bool decide_only = false,
+                            const Catalogue& catalogue = BuiltinCatalogue());
 
 }  // namespace kernelmap

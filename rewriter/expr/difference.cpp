@@ -45,6 +45,11 @@ class Comparer {
     if (r.op == "expand" && m.op != "expand") return Compare(r.args[0], t, binding);
     if (r.op != m.op || r.args.size() != m.args.size()) return Part(result, p, t);
     Comparison best = CompareOperands(r.args, m.args, result);
+    if (best.reference >= 0 && arena_[best.reference].kind != Kind::kTensor) {
+      // A dimension or flag alone says little: show the operation that has it.
+      best.reference = p;
+      best.model = t;
+    }
     if (r.args.size() == 2 && OneOf(r.op, {"add", "mul"})) {
       const Comparison swapped = CompareOperands(r.args, {m.args[1], m.args[0]}, result);
       const bool better = (swapped.reference < 0) != (best.reference < 0)
@@ -77,6 +82,10 @@ class Comparer {
     const Expr& r = arena_[p];
     if (slot == pattern_.variables.size()) return Part(result, p, t);
     if (r.kind == Kind::kTensor && arena_[t].kind != Kind::kTensor) return Part(result, p, t);
+    if (r.kind == Kind::kTensor && !pattern_.reference.function) {
+      // Weights are parameters; what comes in is none.
+      if (pattern_.reference.is_input[slot] == (arena_[t].op == "param")) return Part(result, p, t);
+    }
     if (r.kind == Kind::kFloat && !arena_.AsDouble(t)) return Part(result, p, t);
     if (result.binding[slot] >= 0 && result.binding[slot] != t) return Part(result, p, t);
     result.binding[slot] = t;
@@ -131,8 +140,13 @@ Difference ComparePattern(const Arena& arena, const Pattern& pattern, std::size_
 
 Difference CompareExpressions(const Arena& arena, Id reference, Id model) {
   Difference difference;
+  Id shown_reference = reference, shown_model = model;  // the last operations on tensors
   while (reference != model) {
     const Expr &r = arena[reference], &m = arena[model];
+    if (r.kind == Kind::kTensor && m.kind == Kind::kTensor) {
+      shown_reference = reference;
+      shown_model = model;
+    }
     if (r.op == m.op && r.args.size() == m.args.size() && !r.args.empty()) {
       std::size_t i = 0;
       while (i < r.args.size() && r.args[i] == m.args[i]) ++i;
@@ -154,8 +168,8 @@ Difference CompareExpressions(const Arena& arena, Id reference, Id model) {
     break;
   }
   if (reference == model) return difference;
-  difference.text = Text(arena, reference, model);
-  difference.source = arena.Source(model);
+  difference.text = Text(arena, shown_reference, shown_model);
+  difference.source = arena.Source(shown_model);
   return difference;
 }
 

@@ -75,8 +75,14 @@ bool Matcher::Check(int index, const Ids& outputs, const Binding& guessed, Match
       if (computed[i] == outputs[i]) continue;
       const Difference exact = CompareExpressions(arena_, computed[i], outputs[i]);
       const int matched = ComparePattern(arena_, pattern, i, outputs[i]).matched + 1;
-      if (matched > refusal->matched) {
-        *refusal = {"different_code", exact.text, exact.source, matched};
+      if (matched <= refusal->matched) break;
+      *refusal = {"different_code", exact.text, exact.source, matched};
+      for (const Id id : binding) {
+        // The same code, but reading memory that was written between or since.
+        if (arena_.IsTensor(id) && !arena_.IsConst(id) && arena_.Written(id)) {
+          *refusal = {"mutation", arena_.Print(id, 2) + " is changed in place", arena_.Source(id),
+                      matched};
+        }
       }
       break;
     }

@@ -2,7 +2,8 @@
 // whatever it changes, the results must be bit-identical: no kernel's tolerance hides a mistake.
 //
 //   soundness count MODEL                          the sites, one a line
-//   soundness self MODEL OUT                       rewrites in self mode
+//   soundness self MODEL OUT [LAYER.toml…]         rewrites in self mode; with layer files, by their
+//                                                  references in place of the catalogue's
 //   soundness mutants [--seed N] [--count N] [--sabotage] [-v] MODEL…
 //       changes the models by one operation at random and compares each rewritten mutant with the
 //       mutant, bit for bit; exit 1 when one is wrong. --sabotage turns the check off: then wrong
@@ -10,7 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "compiler/catalogue.h"
 #include "rewriter/apply.h"
@@ -32,8 +35,19 @@ Plan PlanForAll() {
 
 namespace {
 
-int Self(const std::string& model, const std::string& out) {
+std::string ReadText(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+int Self(const std::string& model, const std::string& out,
+         const std::vector<std::string>& layers) {
   ApplyOptions options;
+  Catalogue rephrased;
+  for (const std::string& path : layers) {
+    rephrased.layers.push_back(ReadLayerFile(path, ReadText(path)));
+  }
+  if (!layers.empty()) options.catalogue = &rephrased;
   options.sites.self_mode = true;
   const ApplyResult result = Apply(PlanForAll(), model, options, out.empty());
   if (result.error) {
@@ -81,8 +95,10 @@ int Mutants(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "self" && argc == 4) return kernelmap::Self(argv[2], argv[3]);
-  if (mode == "count" && argc == 3) return kernelmap::Self(argv[2], "");
+  if (mode == "self" && argc >= 4) {
+    return kernelmap::Self(argv[2], argv[3], {argv + 4, argv + argc});
+  }
+  if (mode == "count" && argc == 3) return kernelmap::Self(argv[2], "", {});
   if (mode == "mutants") return kernelmap::Mutants(argc, argv);
   std::fprintf(stderr, "usage: soundness count|self|mutants …, as the head of its source says\n");
   return 2;
