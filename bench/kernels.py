@@ -74,6 +74,10 @@ def new_gelu(x: Tensor) -> Tensor:
 
 
 def km_new_gelu(x: Tensor) -> Tensor:
+    return torch.ops.kernelmap.gelu_tanh(x)
+
+
+def aten_new_gelu(x: Tensor) -> Tensor:
     return torch.nn.functional.gelu(x, approximate="tanh")
 
 
@@ -101,6 +105,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor]) -> Tensor
 
 
 def km_attention(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor]) -> Tensor:
+    return torch.ops.kernelmap.attention(q, k, v, mask, 0.08838834764).transpose(1, 2).contiguous()
+
+
+def aten_attention(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor]) -> Tensor:
     out = torch.nn.functional.scaled_dot_product_attention(q, k, v, mask, scale=0.08838834764)
     return out.transpose(1, 2).contiguous()
 
@@ -146,9 +154,9 @@ CASES = {
     "swiglu_mlp: silu_and_mul": (km_silu_and_mul, silu_and_mul, None, gated_inputs),
     "geglu_mlp: gelu_and_mul": (km_gelu_and_mul, gelu_and_mul, None, gated_inputs),
     "geglu_mlp: gelu_and_mul tanh": (km_gelu_tanh_and_mul, gelu_tanh_and_mul, None, gated_inputs),
-    "new_gelu": (km_new_gelu, new_gelu, None, gelu_inputs),
+    "new_gelu": (km_new_gelu, new_gelu, aten_new_gelu, gelu_inputs),
     "rotary": (km_rotary, rotary, None, rotary_inputs),
-    "sdpa": (km_attention, attention, None, attention_inputs),
+    "sdpa": (km_attention, attention, aten_attention, attention_inputs),
 }
 SHAPES = [(1, 1024), (1, 4096), (8, 1024), (8, 4096), (512, 1024), (512, 4096), (2048, 1024), (2048, 4096)]
 
