@@ -24,6 +24,7 @@ int RunRewriter(char** argv) {
   }
   std::string program(self, static_cast<size_t>(length));
   program = program.substr(0, program.rfind('/') + 1) + "kernelmap-rewrite";
+  HoldInterrupts();
   execv(program.c_str(), argv);
   return UsageError("cannot run `" + program + "`: " + std::strerror(errno));
 }

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace kernelmap {
 namespace {
@@ -19,6 +21,14 @@ char half_written[PATH_MAX];
 void OnInterrupt(int) {
   if (half_written[0] != '\0') unlink(half_written);
   _exit(130);
+}
+
+sigset_t Interrupts() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
 }
 
 void SetHalfWritten(const std::string& path) {
@@ -77,9 +87,38 @@ int WriteResult(const std::string& output, std::string_view text) {
   return code;
 }
 
+TemporaryFile::TemporaryFile(std::string_view stem, std::string_view suffix,
+                             std::string_view content) {
+  std::error_code ignored;
+  path_ = std::filesystem::temp_directory_path(ignored) / stem;
+  path_ += "-XXXXXX";
+  path_ += suffix;
+  const int descriptor = mkstemps(path_.data(), static_cast<int>(suffix.size()));
+  if (descriptor < 0) {
+    exit_code_ = Failed(path_);
+    path_.clear();
+    return;
+  }
+  SetHalfWritten(path_);
+  if (!WriteAll(descriptor, content)) exit_code_ = Failed(path_);
+  close(descriptor);
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (!path_.empty()) unlink(path_.c_str());
+  SetHalfWritten("");
+}
+
 void ExitOnInterrupt() {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
+  const sigset_t interrupts = Interrupts();
+  sigprocmask(SIG_UNBLOCK, &interrupts, nullptr);
+}
+
+void HoldInterrupts() {
+  const sigset_t interrupts = Interrupts();
+  sigprocmask(SIG_BLOCK, &interrupts, nullptr);
 }
 
 void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics) {

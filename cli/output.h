@@ -13,12 +13,31 @@ namespace kernelmap {
 /// all. Returns the exit code, 0 or 2, and has said why on standard error.
 int WriteResult(const std::string& output, std::string_view text);
 
+/// A file for a while, in the system's folder for such: STEM-XXXXXXSUFFIX. It goes with the object
+/// or with an interrupt.
+class TemporaryFile {
+ public:
+  TemporaryFile(std::string_view stem, std::string_view suffix, std::string_view content);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+  int exit_code() const { return exit_code_; }  // as WriteResult's
+
+ private:
+  std::string path_;
+  int exit_code_ = 0;
+};
+
 /// To standard error, in colour on a terminal unless NO_COLOR is set.
 void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics);
 
 /// From now on an interrupt (SIGINT, SIGTERM) removes a file that is half written and ends the
 /// program with 130.
 void ExitOnInterrupt();
+
+/// Interrupts wait until the program that takes this one's place calls ExitOnInterrupt.
+void HoldInterrupts();
 
 /// "kernelmap: error: …" to standard error. Returns 2.
 int UsageError(const std::string& message);

@@ -1,12 +1,9 @@
 // kernelmap-rewrite COMMAND …: the commands that need libtorch. `kernelmap` runs this program for
 // them, so that everything else starts without it.
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "cli/args.h"
 #include "cli/output.h"
@@ -19,7 +16,9 @@ namespace kernelmap {
 namespace {
 
 int PrintError(const ApplyError& error) {
-  std::fprintf(stderr, "%s: error: %s\n", error.file.c_str(), error.message.c_str());
+  const std::string code = error.code.empty() ? "" : "[" + error.code + "]";
+  std::fprintf(stderr, "%s: error%s: %s\n", error.file.c_str(), code.c_str(),
+               error.message.c_str());
   return error.usage ? 2 : 1;
 }
 
@@ -62,23 +61,14 @@ int WriteArchive(const Applied& applied, const std::string& model, const std::st
 
 // The rewritten archive against the model, before it gets its name. Exit code, 0 where they agree.
 int VerifyBytes(const std::string& model, const std::string& archive) {
-  std::error_code ignored;
-  std::string folder = (std::filesystem::temp_directory_path(ignored) / "kernelmap-XXXXXX").string();
-  if (!mkdtemp(folder.data())) return UsageError("cannot make a folder for temporary files");
-  const std::string path = folder + "/rewritten.pt";
-  int code = WriteResult(path, archive);
-  if (code == 0) {
-    const VerifyOutcome outcome = Verify(model, path, {});
-    if (outcome.error) {
-      code = PrintError(*outcome.error);
-    } else if (!outcome.result->ok) {
-      std::fputs(VerifyToText(*outcome.result).c_str(), stderr);
-      std::fputs("kernelmap: error: the rewritten model differs, so OUT is not written\n", stderr);
-      code = 1;
-    }
-  }
-  std::filesystem::remove_all(folder, ignored);
-  return code;
+  const TemporaryFile file("rewritten", ".pt", archive);
+  if (file.exit_code() != 0) return file.exit_code();
+  const VerifyOutcome outcome = Verify(model, file.path(), {});
+  if (outcome.error) return PrintError(*outcome.error);
+  if (outcome.result->ok) return 0;
+  std::fputs(VerifyToText(*outcome.result).c_str(), stderr);
+  std::fputs("kernelmap: error: the rewritten model differs, so OUT is not written\n", stderr);
+  return 1;
 }
 
 int RunApply(const Args& args) {
@@ -130,7 +120,16 @@ int RunProve(const Args& args) {
   return WriteResult(args.output, args.format == "json" ? PlanToJson(*plan) : PlanToText(*plan));
 }
 
+// Exit code, 0 where all are archives.
+int CheckArchives(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    if (const auto error = CheckArchive(path)) return PrintError(*error);
+  }
+  return 0;
+}
+
 int RunVerify(const Args& args) {
+  if (const int code = CheckArchives(args.inputs)) return code;
   VerifyOptions options;
   options.inputs = args.inputs_file;
   if (args.target.device) options.device = *args.target.device;
@@ -143,6 +142,7 @@ int RunVerify(const Args& args) {
 }
 
 int RunBench(const Args& args) {
+  if (const int code = CheckArchives(args.inputs)) return code;
   BenchOptions options;
   options.inputs = args.inputs_file;
   options.runs = args.runs;

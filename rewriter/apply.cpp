@@ -25,6 +25,11 @@ ApplyResult Error(const std::string& file, const std::string& message, bool usag
   return {std::nullopt, ApplyError{file, message, usage}};
 }
 
+ApplyError Unreadable(const std::string& path, const ArchiveError& error) {
+  return {path, Describe(error), error.code == ArchiveErrorCode::kCannotRead,
+          std::string(ArchiveErrorKinds()[static_cast<std::size_t>(error.code)].code)};
+}
+
 // The first line of what libtorch says: the rest is its own stack.
 std::string FirstLine(const std::string& text) {
   const auto start = text.find_first_not_of(" \n");
@@ -51,12 +56,9 @@ struct OpenedModel {
 std::optional<ApplyError> OpenModel(const std::string& path, const ApplyOptions& options,
                                     OpenedModel* out) {
   const auto archive = Archive::Open(path);
-  if (!archive) {
-    return ApplyError{path, Describe(archive.error()),
-                      archive.error().code == ArchiveErrorCode::kCannotRead};
-  }
+  if (!archive) return Unreadable(path, archive.error());
   const auto tree = ReadModuleTree(*archive);
-  if (!tree) return ApplyError{path, Describe(tree.error()), false};
+  if (!tree) return Unreadable(path, tree.error());
   if (const std::string name = ForeignSetState(*tree); !name.empty() && !options.run_archive_code) {
     return ApplyError{path,
                       "loading it would run the code of `" + name +
@@ -64,7 +66,7 @@ std::optional<ApplyError> OpenModel(const std::string& path, const ApplyOptions&
                       false};
   }
   const auto digest = Sha256File(path);
-  if (!digest) return ApplyError{path, Describe(digest.error()), true};
+  if (!digest) return Unreadable(path, digest.error());
   out->sha256 = *digest;
   for (const std::string& name : archive->extra_files()) out->extra_files[name] = "";
   try {
@@ -83,6 +85,14 @@ std::string Save(const torch::jit::Module& module, const torch::jit::ExtraFilesM
 }
 
 }  // namespace
+
+std::optional<ApplyError> CheckArchive(const std::string& path) {
+  const auto archive = Archive::Open(path);
+  if (!archive) return Unreadable(path, archive.error());
+  const auto tree = ReadModuleTree(*archive);
+  if (!tree) return Unreadable(path, tree.error());
+  return std::nullopt;
+}
 
 ApplyResult Apply(const Plan& plan, const std::string& model_path, const ApplyOptions& options,
                   bool decide_only) {

@@ -17,7 +17,11 @@ struct ApplyError {
   std::string file;  // as the caller named it
   std::string message;
   bool usage = false;
+  std::string code = "";  // "KM0804", of an archive that cannot be read
 };
+
+/// Nothing where `path` is a TorchScript archive, as far as can be told without libtorch.
+std::optional<ApplyError> CheckArchive(const std::string& path);
 
 struct ApplyOptions {
   bool run_archive_code = false;  // allow __setstate__ outside torch's own quantized modules
