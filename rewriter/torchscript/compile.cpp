@@ -43,6 +43,7 @@ struct SourceResolver : torch::jit::Resolver {
   std::shared_ptr<SugaredValue> resolveValue(const std::string& name, GraphFunction&,
                                              const SourceRange&) override {
     if (name == "torch") return std::make_shared<TorchNamespace>();
+    if (name == "RuntimeError") return std::make_shared<torch::jit::ExceptionValue>(name);
     return nullptr;
   }
   c10::TypePtr resolveType(const std::string&, const SourceRange&) override { return nullptr; }
