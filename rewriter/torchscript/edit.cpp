@@ -2,6 +2,7 @@
 
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/ir.h>
+#include <torch/csrc/jit/passes/dead_code_elimination.h>
 #include <torch/csrc/jit/passes/inliner.h>
 
 #include <map>
@@ -31,6 +32,15 @@ void CheckOrder(torch::jit::Block& block, std::set<const Value*> defined) {
   for (const Value* v : block.outputs()) {
     TORCH_CHECK(defined.contains(v), "a value is returned but not made: ", v->debugName());
   }
+}
+
+constexpr int kMaxNesting = 16;
+
+bool HasCall(Graph& graph) {
+  for (TorchNode* node : graph.nodes()) {
+    if (node->kind() == prim::CallFunction) return true;
+  }
+  return false;
 }
 
 class Editor {
@@ -77,7 +87,7 @@ class Editor {
     IndexCallees();
     for (const int index : touched_) {
       Graph& graph = *imported_.graphs[index].graph;
-      RemoveDead(graph);
+      RemoveDead(*graph.block());
       graph.lint();
       CheckOrder(*graph.block(), {});
     }
@@ -89,7 +99,11 @@ class Editor {
         self_mode_ ? references_.stock.at({site.reference_layer, site.reference_name})
                    : references_.implementations.at(site.implementation);
     auto code = torch::jit::toGraphFunction(*function).graph()->copy();
-    torch::jit::Inline(*code);
+    // Once a level of nesting: a process with the executor's optimisation off inlines one at a time.
+    for (int level = 0; level < kMaxNesting && HasCall(*code); ++level) torch::jit::Inline(*code);
+    TORCH_CHECK(!HasCall(*code), "calls in a kernel's code are nested too deeply");
+    // What stays of a call is a constant that names a function of ours, which does not outlive this.
+    torch::jit::EliminateDeadCode(code);
     return code;
   }
 
@@ -167,9 +181,10 @@ class Editor {
     return schema && !schema->is_mutable();
   }
 
-  void RemoveDead(Graph& graph) {
-    std::vector<TorchNode*> nodes(graph.nodes().begin(), graph.nodes().end());
+  void RemoveDead(torch::jit::Block& block) {
+    std::vector<TorchNode*> nodes(block.nodes().begin(), block.nodes().end());
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      for (torch::jit::Block* inner : (*it)->blocks()) RemoveDead(*inner);
       if (Removable(*it)) (*it)->destroy();
     }
   }
