@@ -7,6 +7,8 @@
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
+#include <unistd.h>
+
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -21,7 +23,10 @@ const char kReport[] = R"({"sites": [
   {"path": "model.model.layers.1.mlp", "name": "SwiGLUMLP", "action": "fallback"},
   {"path": "model.nowhere", "name": "RMSNorm", "action": "replaced"}]})";
 
-std::string Temporary(const char* name) { return ::testing::TempDir() + name; }
+// Tests run at the same time, each in a process of its own.
+std::string Temporary(const char* name) {
+  return ::testing::TempDir() + std::to_string(getpid()) + "_" + name;
+}
 
 // A copy of a model whose parameters that contain `parameter` in their name are scaled.
 std::string Scaled(const std::string& model, const std::string& parameter, double factor) {
