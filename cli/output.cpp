@@ -52,7 +52,7 @@ int Failed(const std::string& output) {
 
 }  // namespace
 
-int WriteResult(const std::string& output, std::string_view text) {
+int WriteResult(const std::string& output, std::string_view text, bool final) {
   if (output == "-") {
     std::fflush(stdout);
     return WriteAll(STDOUT_FILENO, text) ? 0 : Failed("standard output");
@@ -76,9 +76,17 @@ int WriteResult(const std::string& output, std::string_view text) {
       fchmod(descriptor, 0666 & ~mask) == 0 && WriteAll(descriptor, text) && fsync(descriptor) == 0;
   const int error = errno;
   fine = close(descriptor) == 0 && fine;
-  if (fine && rename(temporary.c_str(), output.c_str()) == 0) {
-    SetHalfWritten("");
-    return 0;
+  if (fine) {
+    // An interrupt comes before the name or after it, not in between.
+    const sigset_t interrupts = Interrupts();
+    sigset_t before;
+    sigprocmask(SIG_BLOCK, &interrupts, &before);
+    const bool named = rename(temporary.c_str(), output.c_str()) == 0;
+    const int rename_error = errno;
+    if (named) SetHalfWritten("");
+    if (!named || !final) sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (named) return 0;
+    errno = rename_error;
   }
   if (!fine) errno = error;
   const int code = Failed(output);

@@ -10,8 +10,9 @@
 namespace kernelmap {
 
 /// Writes a result to standard output ("-") or to a file, which is replaced in one step or not at
-/// all. Returns the exit code, 0 or 2, and has said why on standard error.
-int WriteResult(const std::string& output, std::string_view text);
+/// all. Returns the exit code, 0 or 2, and has said why on standard error. `final`: what the
+/// command is for; once the file has its name, interrupts come too late and are held.
+int WriteResult(const std::string& output, std::string_view text, bool final = false);
 
 /// A file for a while, in the system's folder for such: STEM-XXXXXXSUFFIX. It goes with the object
 /// or with an interrupt.

@@ -50,13 +50,13 @@ std::optional<Plan> ReadPlan(const std::optional<std::string>& config, const Tar
 
 // An archive that the same plan made already goes out as it is.
 int WriteArchive(const Applied& applied, const std::string& model, const std::string& output) {
-  if (!applied.already_applied) return WriteResult(output, applied.archive);
+  if (!applied.already_applied) return WriteResult(output, applied.archive, /*final=*/true);
   std::fputs("already rewritten by this plan: nothing changes\n", stderr);
   const auto file = InputFile::Open(model);
-  if (!file) return PrintError({model, Describe(file.error()), true});
+  if (!file) return PrintError({model, Describe(file.error()), true, "KM0801"});
   const auto bytes = file->Read(0, file->size());
-  if (!bytes) return PrintError({model, Describe(bytes.error()), true});
-  return WriteResult(output, *bytes);
+  if (!bytes) return PrintError({model, Describe(bytes.error()), true, "KM0801"});
+  return WriteResult(output, *bytes, /*final=*/true);
 }
 
 // The rewritten archive against the model, before it gets its name. Exit code, 0 where they agree.
