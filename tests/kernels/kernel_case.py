@@ -65,16 +65,30 @@ class KernelCase(unittest.TestCase):
         with threads(2):
             self.assert_same(first, f())
 
-    def assert_forward_only(self, f, *tensors):
-        """Each tensor in turn requires grad: an error in grad mode, and none outside it."""
-        for i in range(len(tensors)):
-            args = [t.clone().requires_grad_(i == j) for j, t in enumerate(tensors)]
-            with self.assertRaisesRegex(RuntimeError, "has no backward.*requires grad"):
-                f(*args)
-            with torch.no_grad():
-                f(*args)
-            with torch.inference_mode():
-                f(*args)
+    def assert_gradients_of_stock(self, f, stock, *tensors):
+        """Each tensor in turn, then all, require grad: results are the kernel's, gradients the stock code's."""
+        plain = f(*tensors)
+        for chosen in [*({i} for i in range(len(tensors))), set(range(len(tensors)))]:
+            grads = []
+            for function in (f, stock):
+                args = [t.detach().clone().requires_grad_(i in chosen) for i, t in enumerate(tensors)]
+                out = function(*args)
+                outs = out if isinstance(out, tuple) else (out,)
+                if function is f:
+                    for a, b in zip(outs, plain if isinstance(plain, tuple) else (plain,)):
+                        self.assert_same(a.detach(), b)
+                used = [o for o in outs if o.requires_grad]
+                sum((o * torch.linspace(-1, 1, o.numel()).view(o.shape)).sum() for o in used).backward()
+                grads.append([a.grad for a in args])
+            for i, (a, b) in enumerate(zip(*grads)):
+                self.assertEqual(a is None, i not in chosen)
+                if a is not None:
+                    self.assert_same(a, b)
+        args = [t.clone().requires_grad_() for t in tensors]
+        for off in (torch.no_grad(), torch.inference_mode()):
+            with off:
+                out = f(*args)
+                self.assertFalse((out[0] if isinstance(out, tuple) else out).requires_grad)
 
     def assert_error(self, message, f, *args, **kwargs):
         with self.assertRaisesRegex(RuntimeError, message):

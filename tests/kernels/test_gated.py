@@ -99,9 +99,11 @@ class Gated(KernelCase):
                 gate, up = torch.randn(301, 2002).to(dtype).chunk(2, -1)
                 self.assert_deterministic(lambda: kernel(gate, up))
 
-    def test_forward_only(self):
-        for kernel, _, _ in PAIRS.values():
-            self.assert_forward_only(kernel, torch.randn(2, 8), torch.randn(2, 8))
+    def test_gradients(self):
+        for kernel, stock, _ in PAIRS.values():
+            for dtype in DTYPES:
+                gate, up = self.inputs((2, 3, 8), dtype)
+                self.assert_gradients_of_stock(kernel, lambda g, u: stock(g) * u, gate, up)
 
     def test_meta(self):
         x = torch.empty(2, 8, dtype=torch.float16, device="meta")

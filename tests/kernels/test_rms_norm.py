@@ -101,8 +101,13 @@ class RmsNorm(KernelCase):
             x, weight = self.inputs((501, 1000), dtype, dtype)
             self.assert_deterministic(lambda: ops.rms_norm(x, weight, 1e-6))
 
-    def test_forward_only(self):
-        self.assert_forward_only(lambda x, w: ops.rms_norm(x, w, 1e-6), torch.randn(2, 8), torch.ones(8))
+    def test_gradients(self):
+        for options in ((1e-6,), (1e-6, 1.0, False)):
+            for dtype in DTYPES:
+                x, weight = self.inputs((2, 3, 8), dtype, dtype)
+                self.assert_gradients_of_stock(
+                    lambda x, w: ops.rms_norm(x, w, *options),
+                    llama if len(options) == 1 else offset, x, weight)
 
     def test_meta(self):
         x = torch.empty(2, 3, 8, dtype=torch.bfloat16, device="meta")

@@ -98,8 +98,15 @@ class Rotary(KernelCase):
                     for a, b in zip(ops.rotary(*args), first):
                         self.assert_same(a, b)
 
-    def test_forward_only(self):
-        self.assert_forward_only(lambda *args: ops.rotary(*args), *self.inputs(1, 2, 1, 3, 8, 8, torch.float32))
+    def test_gradients(self):
+        for rotated in (8, 4):
+            for dtype in DTYPES:
+                q, k, cos, sin = self.inputs(1, 2, 1, 3, 8, rotated, dtype)
+                self.assert_gradients_of_stock(
+                    lambda *args: ops.rotary(*args),
+                    lambda q, k, cos, sin: (stock(q, cos, sin, 1), stock(k, cos, sin, 1)), q, k, cos, sin)
+                q_out, _ = ops.rotary(q.requires_grad_(), k, cos, sin)  # the other output is not used
+                q_out.sum().backward()
 
     def test_meta(self):
         q, k, cos, sin = (t.to("meta") for t in self.inputs(1, 2, 1, 3, 8, 8, torch.float16))

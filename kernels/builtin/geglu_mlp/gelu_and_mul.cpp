@@ -2,11 +2,12 @@
 //
 // gate, up: one shape, any strides, one dtype of float32, bfloat16, float16. approximate: "none"
 // (erf) or "tanh", as in aten::gelu. gelu is rounded to the dtype before the product, as in the
-// stock code. The result is contiguous and does not depend on the number of threads. Forward only.
+// stock code. The result is contiguous and does not depend on the number of threads.
+#include <ATen/ATen.h>
 #include <torch/library.h>
 
 #include "kernels/builtin/geglu_mlp/gelu_and_mul_loops.h"
-#include "kernels/common/forward_only.h"
+#include "kernels/common/stock_backward.h"
 #include "kernels/cpu/gated.h"
 
 namespace kernelmap {
@@ -33,13 +34,20 @@ at::Tensor GeluAndMulMeta(const at::Tensor& gate, const at::Tensor& up,
   return CheckAndAllocateGated(kOp, gate, up);
 }
 
+at::Tensor GeluAndMulStock(const at::Tensor& gate, const at::Tensor& up,
+                           c10::string_view approximate) {
+  return at::gelu(gate, approximate) * up;
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(kernelmap, m) {
   m.def("gelu_and_mul(Tensor gate, Tensor up, str approximate=\"none\") -> Tensor");
+  m.def("gelu_and_mul_stock(Tensor gate, Tensor up, str approximate=\"none\") -> Tensor",
+        TORCH_FN(GeluAndMulStock));
   m.impl("gelu_and_mul", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(GeluAndMulCpu)));
   m.impl("gelu_and_mul", torch::dispatch(c10::DispatchKey::Meta, TORCH_FN(GeluAndMulMeta)));
-  m.impl("gelu_and_mul", torch::dispatch(c10::DispatchKey::Autograd, ForwardOnly()));
+  m.impl("gelu_and_mul", torch::dispatch(c10::DispatchKey::Autograd, StockBackward()));
 }
 
 }  // namespace kernelmap

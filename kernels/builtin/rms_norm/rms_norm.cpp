@@ -7,13 +7,13 @@
 //
 // x [..., N] of any strides, weight [N]; float32, bfloat16, float16, each its own. The result is
 // contiguous. Roundings are those above; only the order of the sum over N is not the stock code's.
-// Results do not depend on the number of threads. Forward only.
-#include <ATen/ops/empty.h>
+// Results do not depend on the number of threads.
+#include <ATen/ATen.h>
 #include <torch/library.h>
 
 #include "kernels/builtin/rms_norm/rms_norm_loops.h"
 #include "kernels/common/checks.h"
-#include "kernels/common/forward_only.h"
+#include "kernels/common/stock_backward.h"
 #include "kernels/cpu/fold_rows.h"
 #include "kernels/cpu/parallel.h"
 
@@ -65,15 +65,27 @@ at::Tensor RmsNormMeta(const at::Tensor& x, const at::Tensor& weight, double, do
   return CheckAndAllocate(x, weight, weight_offset, cast_first);
 }
 
+at::Tensor RmsNormStock(const at::Tensor& x, const at::Tensor& weight, double eps,
+                        double weight_offset, bool cast_first) {
+  at::Tensor h = x.to(at::kFloat);
+  h = h * at::rsqrt(at::mean(h * h, -1, /*keepdim=*/true) + eps);
+  if (cast_first) return weight * h.to(x.scalar_type());
+  return ((weight.to(at::kFloat) + weight_offset) * h).to(x.scalar_type());
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(kernelmap, m) {
   m.def(
       "rms_norm(Tensor x, Tensor weight, float eps, float weight_offset=0.0, "
       "bool cast_first=True) -> Tensor");
+  m.def(
+      "rms_norm_stock(Tensor x, Tensor weight, float eps, float weight_offset=0.0, "
+      "bool cast_first=True) -> Tensor",
+      TORCH_FN(RmsNormStock));
   m.impl("rms_norm", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(RmsNormCpu)));
   m.impl("rms_norm", torch::dispatch(c10::DispatchKey::Meta, TORCH_FN(RmsNormMeta)));
-  m.impl("rms_norm", torch::dispatch(c10::DispatchKey::Autograd, ForwardOnly()));
+  m.impl("rms_norm", torch::dispatch(c10::DispatchKey::Autograd, StockBackward()));
 }
 
 }  // namespace kernelmap

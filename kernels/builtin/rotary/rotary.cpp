@@ -7,16 +7,15 @@
 // cos, sin [B or 1, S, R], R even and <= D. One dtype of float32, bfloat16, float16. Any strides.
 // Each step is rounded to the dtype: results are those of the stock code, bit for bit. So are their
 // strides: where R is D, memory is laid out as the input is (transposed stays transposed); where a
-// rest was copied, it is contiguous, as torch.cat would have left it. Forward only.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
+// rest was copied, it is contiguous, as torch.cat would have left it.
+#include <ATen/ATen.h>
 #include <torch/library.h>
 
 #include <tuple>
 
 #include "kernels/builtin/rotary/rotary_loops.h"
 #include "kernels/common/checks.h"
-#include "kernels/common/forward_only.h"
+#include "kernels/common/stock_backward.h"
 #include "kernels/cpu/parallel.h"
 
 namespace kernelmap {
@@ -117,13 +116,32 @@ std::tuple<at::Tensor, at::Tensor> RotaryMeta(const at::Tensor& q, const at::Ten
   return {Allocate(DenseLast(q), cos), Allocate(DenseLast(k), cos)};
 }
 
+at::Tensor RotateStock(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+  const int64_t rotated = cos.size(-1), half = rotated / 2;
+  const at::Tensor first = x.slice(-1, 0, half), second = x.slice(-1, half, rotated);
+  const at::Tensor turned = at::cat({-second, first}, -1);
+  const at::Tensor head = x.slice(-1, 0, rotated) * cos + turned * sin;
+  return rotated == x.size(-1) ? head : at::cat({head, x.slice(-1, rotated)}, -1);
+}
+
+std::tuple<at::Tensor, at::Tensor> RotaryStock(const at::Tensor& q, const at::Tensor& k,
+                                               const at::Tensor& cos, const at::Tensor& sin,
+                                               int64_t heads_dim) {
+  const at::Tensor c = cos.unsqueeze(heads_dim), s = sin.unsqueeze(heads_dim);
+  return {RotateStock(q, c, s), RotateStock(k, c, s)};
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(kernelmap, m) {
   m.def("rotary(Tensor q, Tensor k, Tensor cos, Tensor sin, int heads_dim=1) -> (Tensor, Tensor)");
+  m.def(
+      "rotary_stock(Tensor q, Tensor k, Tensor cos, Tensor sin, int heads_dim=1) "
+      "-> (Tensor, Tensor)",
+      TORCH_FN(RotaryStock));
   m.impl("rotary", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(RotaryCpu)));
   m.impl("rotary", torch::dispatch(c10::DispatchKey::Meta, TORCH_FN(RotaryMeta)));
-  m.impl("rotary", torch::dispatch(c10::DispatchKey::Autograd, ForwardOnly()));
+  m.impl("rotary", torch::dispatch(c10::DispatchKey::Autograd, StockBackward()));
 }
 
 }  // namespace kernelmap

@@ -1,0 +1,102 @@
+#include "kernels/common/stock_backward.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace kernelmap {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using torch::jit::Stack;
+
+variable_list Tensors(const Stack& values) {
+  variable_list tensors;
+  for (const c10::IValue& value : values) {
+    if (value.isTensor()) tensors.push_back(value.toTensor());
+  }
+  return tensors;
+}
+
+// Where `arguments` has a tensor, the next of `tensors`.
+Stack WithTensors(const c10::List<c10::IValue>& arguments, const variable_list& tensors) {
+  Stack stack;
+  size_t next = 0;
+  for (const c10::IValue& argument : arguments) {
+    stack.push_back(argument.isNone() ? c10::IValue(tensors.at(next++)) : argument);
+  }
+  return stack;
+}
+
+class Recompute : public torch::autograd::Function<Recompute> {
+ public:
+  // `tensors`, those of `arguments`, are there for autograd to see (as a TensorList, no vector).
+  static variable_list forward(AutogradContext* context, const c10::OperatorHandle* op,
+                               const Stack* arguments, at::TensorList tensors) {
+    c10::List<c10::IValue> rest(c10::AnyType::get());
+    for (const c10::IValue& argument : *arguments) {
+      rest.push_back(argument.isTensor() ? c10::IValue() : argument);
+    }
+    context->saved_data["op"] = op->schema().name();
+    context->saved_data["arguments"] = rest;
+    context->save_for_backward(tensors.vec());
+    at::AutoDispatchBelowADInplaceOrView guard;
+    Stack stack = *arguments;
+    op->callBoxed(stack);
+    return Tensors(stack);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const at::AutoGradMode with_grad(true);
+    variable_list inputs;
+    for (const at::Tensor& saved : context->get_saved_variables()) {
+      inputs.push_back(saved.detach().requires_grad_());
+    }
+    Stack stack = WithTensors(context->saved_data["arguments"].toList(), inputs);
+    c10::Dispatcher::singleton()
+        .findSchemaOrThrow((context->saved_data["op"].toStringRef() + "_stock").c_str(), "")
+        .callBoxed(stack);
+    variable_list outputs, wanted;
+    const variable_list results = Tensors(stack);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!gradients[i].defined()) continue;
+      outputs.push_back(results[i]);
+      wanted.push_back(gradients[i]);
+    }
+    variable_list out(2);  // op and arguments
+    for (const at::Tensor& gradient :
+         torch::autograd::grad(outputs, inputs, wanted, std::nullopt, /*create_graph=*/false,
+                               /*allow_unused=*/true)) {
+      out.push_back(gradient);
+    }
+    return out;
+  }
+};
+
+void Forward(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const size_t count = op.schema().arguments().size();
+  const auto arguments = torch::jit::last(*stack, count);
+  bool wanted = false;
+  for (const c10::IValue& argument : arguments) {
+    wanted = wanted || (argument.isTensor() && argument.toTensor().requires_grad());
+  }
+  if (!wanted || !c10::GradMode::is_enabled()) {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    op.redispatchBoxed(keys & c10::after_ADInplaceOrView_keyset, stack);
+    return;
+  }
+  const Stack copy(arguments.begin(), arguments.end());
+  torch::jit::drop(*stack, count);
+  const variable_list tensors = Tensors(copy);
+  for (at::Tensor& output : Recompute::apply(&op, &copy, at::TensorList(tensors))) {
+    stack->emplace_back(std::move(output));
+  }
+}
+
+}  // namespace
+
+torch::CppFunction StockBackward() { return torch::CppFunction::makeFromBoxedFunction<&Forward>(); }
+
+}  // namespace kernelmap
