@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -25,7 +26,9 @@ const char kReport[] = R"({"sites": [
 
 // Tests run at the same time, each in a process of its own.
 std::string Temporary(const char* name) {
-  return ::testing::TempDir() + std::to_string(getpid()) + "_" + name;
+  const std::string folder = ::testing::TempDir() + "verify_test." + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  return folder + "/" + name;
 }
 
 // A copy of a model whose parameters that contain `parameter` in their name are scaled.
