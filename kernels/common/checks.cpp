@@ -20,4 +20,9 @@ void CheckLike(const char* op, const char* name, const at::Tensor& t, const char
               like_name, " has shape ", like.sizes());
 }
 
+bool HasCpuMemory(const at::Tensor& t) {
+  return t.layout() == at::kStrided && t.key_set().has(c10::DispatchKey::CPU) &&
+         !t.key_set().has(c10::DispatchKey::Python);
+}
+
 }  // namespace kernelmap

@@ -12,4 +12,8 @@ void CheckFloating(const char* op, const char* name, const at::Tensor& t, c10::D
 void CheckLike(const char* op, const char* name, const at::Tensor& t, const char* like_name,
                const at::Tensor& like);
 
+/// Whether `t` has memory of the CPU to read, unlike a tensor that torch.compile traces with,
+/// though that says cpu too.
+bool HasCpuMemory(const at::Tensor& t);
+
 }  // namespace kernelmap

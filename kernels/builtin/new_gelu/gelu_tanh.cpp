@@ -10,6 +10,7 @@
 #include <torch/library.h>
 
 #include "kernels/builtin/new_gelu/gelu_tanh_loops.h"
+#include "kernels/common/checks.h"
 #include "kernels/cpu/parallel.h"
 
 namespace kernelmap {
@@ -17,8 +18,7 @@ namespace {
 
 bool Takes(const at::Tensor& x) {
   const auto type = x.scalar_type();
-  return x.is_cpu() && x.layout() == at::kStrided &&
-         (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf) &&
+  return HasCpuMemory(x) && (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf) &&
          !(c10::GradMode::is_enabled() && x.requires_grad());
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "kernels/builtin/sdpa/attention_loops.h"
+#include "kernels/common/checks.h"
 #include "kernels/cpu/parallel.h"
 
 namespace kernelmap {
@@ -61,8 +62,8 @@ at::Tensor Decode(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
 }
 
 bool Plain(const at::Tensor& t, const at::Tensor& q) {
-  return t.dim() == 4 && t.is_cpu() && t.layout() == at::kStrided && t.numel() > 0 &&
-         t.scalar_type() == q.scalar_type() && !(c10::GradMode::is_enabled() && t.requires_grad());
+  return t.dim() == 4 && HasCpuMemory(t) && t.numel() > 0 && t.scalar_type() == q.scalar_type() &&
+         !(c10::GradMode::is_enabled() && t.requires_grad());
 }
 
 bool IsDecode(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
