@@ -111,7 +111,7 @@ SwiGLUMLP = { kernel = "builtin:swiglu_mlp", except = ["layers.0.*"] }
         model = self.save(FloatInput(Scale), torch.ones(2, 16))
         inputs = '[model]\ninputs = ["float32"]\n'
         layer = '[[model.layer]]\nname = "RMSNorm"\nclass = "Scale"\n'
-        # Code that unifies is a site whatever its class; a class that is listed is one whatever its code.
+        # Code that unifies is a site, whatever its class; a class that is listed, whatever its code.
         for text in (inputs, inputs + layer):
             report = self.apply(model, config=self.config(text))
             self.assertEqual(self.replaced(report), ["norm"])
@@ -166,7 +166,7 @@ SwiGLUMLP = { kernel = "builtin:swiglu_mlp", except = ["layers.0.*"] }
         self.apply(km.model("llama"), "--strict", config=config)  # no fallback, no error
 
     def test_other_device(self):
-        """The builtin kernels are for the CPU so far: all sites stay, each with a reason, and that is no error."""
+        """Where a kernel has no build all sites stay, each with a reason, and that is no error."""
         for name, number in (("llama", 11), ("bert.sdpa", 2)):
             report = self.apply(km.model(name), "--device", "cuda")
             self.assertEqual(len(self.fallbacks(report)), len({s["path"] for s in report["sites"]}))
