@@ -53,10 +53,12 @@ void AddOption(Option option, CLI::App* app, Args* args) {
       app->add_option("--report", args->report, "write the report (JSON) to this file");
       break;
     case Option::kVerify:
-      app->add_flag("--verify", args->verify, "run both archives and compare before OUT is written");
+      app->add_flag("--verify", args->verify,
+                    "run both archives and compare before OUT is written");
       break;
     case Option::kDepfile:
-      app->add_option("--depfile", args->depfile, "write what OUT was made from, for make or ninja");
+      app->add_option("--depfile", args->depfile,
+                      "write what OUT was made from, for make or ninja");
       break;
     case Option::kInputs:
       app->add_option("--inputs", args->inputs_file, "a tuple of tensors that torch.save wrote");

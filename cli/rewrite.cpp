@@ -91,8 +91,9 @@ int RunApply(const Args& args) {
   if (refuse) {
     std::fputs("kernelmap: error: a site is a fallback, so OUT is not written\n", stderr);
     if (exit_code == 0) exit_code = 1;
-  } else if (const int different =
-                 args.verify && !applied.already_applied ? VerifyBytes(model, applied.archive) : 0) {
+  } else if (const int different = args.verify && !applied.already_applied
+                                       ? VerifyBytes(model, applied.archive)
+                                       : 0) {
     exit_code = different;
   } else if (const int code = WriteArchive(applied, model, args.output)) {
     exit_code = code;
@@ -101,8 +102,7 @@ int RunApply(const Args& args) {
     for (const std::string& input : args.inputs) rule += " " + MakeEscaped(input);
     if (const int depfile_code = WriteResult(*args.depfile, rule + "\n")) exit_code = depfile_code;
   }
-  const int code =
-      WriteResult("-", args.format == "json" ? json : ReportToText(applied.report));
+  const int code = WriteResult("-", args.format == "json" ? json : ReportToText(applied.report));
   return exit_code ? exit_code : code;
 }
 

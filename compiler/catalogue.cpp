@@ -82,7 +82,8 @@ class EmbeddedReader {
 Layer ReadLayer(const EmbeddedFile& file) {
   const EmbeddedReader reader(file);
   const Node& root = reader.root();
-  reader.AllowKeys(root, {"name", "function", "classes", "hints", "input", "operations", "reference"});
+  reader.AllowKeys(root,
+                   {"name", "function", "classes", "hints", "input", "operations", "reference"});
   Layer layer;
   layer.name = reader.Text(root, "name");
   layer.function = reader.Bool(root, "function", false);

@@ -21,13 +21,13 @@ struct Reference {
 };
 
 struct Layer {
-  std::string name;                   // "RMSNorm", "rotary_pos_emb"
-  bool function = false;              // matched inside modules, not as a module
-  std::vector<std::string> classes;   // whole class names that are this layer
-  std::vector<std::string> hints;     // class names (or suffixes) that may be it
-  std::vector<std::string> input;     // parameters of the references that are the module's inputs
+  std::string name;                     // "RMSNorm", "rotary_pos_emb"
+  bool function = false;                // matched inside modules, not as a module
+  std::vector<std::string> classes;     // whole class names that are this layer
+  std::vector<std::string> hints;       // class names (or suffixes) that may be it
+  std::vector<std::string> input;       // parameters of the references that are the module's inputs
   std::vector<std::string> operations;  // of functions: one that is the function already
-  std::vector<Reference> references;  // tried in this order
+  std::vector<Reference> references;    // tried in this order
 };
 
 /// How a kernel computes a layer: `source` is TorchScript whose `def forward(...)` has the same

@@ -42,9 +42,8 @@ BenchOutcome Bench(const std::string& model_path, const std::string& out_path,
     current = out_path;
     torch::jit::Module out = load(out_path, std::nullopt, none);
     std::vector<c10::IValue> inputs;
-    const auto error = options.inputs
-                           ? ReadInputs(*options.inputs, &inputs)
-                           : MakeInputs(extra[kInputFile], model, model_path, &inputs);
+    const auto error = options.inputs ? ReadInputs(*options.inputs, &inputs)
+                                      : MakeInputs(extra[kInputFile], model, model_path, &inputs);
     if (error) return {std::nullopt, error};
     std::vector<double> stock, rewritten, ratios;
     for (int i = 0; i < kWarmUp + options.runs; ++i) {
@@ -82,8 +81,9 @@ std::string BenchToJson(const BenchResult& r) {
 
 std::string BenchToText(const BenchResult& r) {
   char text[256];
-  std::snprintf(text, sizeof text, ": medians of %d runs: %.3f ms stock, %.3f ms rewritten, %.2fx\n",
-                r.runs, r.model_seconds * 1e3, r.out_seconds * 1e3, r.ratio);
+  std::snprintf(text, sizeof text,
+                ": medians of %d runs: %.3f ms stock, %.3f ms rewritten, %.2fx\n", r.runs,
+                r.model_seconds * 1e3, r.out_seconds * 1e3, r.ratio);
   return r.model_file + " and " + r.out_file + text;
 }
 

@@ -24,8 +24,8 @@ SiteDecisions RewriteModule(torch::jit::Module& module, const Plan& plan,
   expr::Execution execution = expr::Execute(imported.program, InputDTypes(plan));
   torchscript::CompiledReferences references;
   torchscript::CompileReferences(plan, catalogue, &references);
-  SiteDecisions decisions = DecideSites(plan, catalogue, imported.program, execution,
-                                        references.references, options);
+  SiteDecisions decisions =
+      DecideSites(plan, catalogue, imported.program, execution, references.references, options);
   if (decide_only || decisions.edits.empty()) return decisions;
   torchscript::ApplyEdits(decisions.edits, execution, references, imported, options.self_mode);
   if (!plan.model_inputs.empty()) {

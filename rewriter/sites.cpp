@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "compiler/reasons.h"
 #include "rewriter/expr/match.h"
@@ -38,6 +39,7 @@ class Decider {
                  {.check = options.check}) {
     IndexPatterns();
     IndexFrames();
+    unseen_ = expr::UnseenGraphs(program_, execution_);
   }
 
   SiteDecisions Run() {
@@ -46,9 +48,13 @@ class Decider {
     SiteDecisions decisions;
     for (Candidate& c : candidates_) {
       for (SiteEdit& e : c.edits) {
-        const bool known = std::any_of(decisions.edits.begin(), decisions.edits.end(),
-                                       [&](const SiteEdit& d) { return d.edit == e.edit; });
-        if (!known) decisions.edits.push_back(e);
+        const auto known = std::find_if(decisions.edits.begin(), decisions.edits.end(),
+                                        [&](const SiteEdit& d) { return d.edit.SameAs(e.edit); });
+        if (known == decisions.edits.end()) {
+          decisions.edits.push_back(e);
+        } else {
+          known->edit.needs_contiguous |= e.edit.needs_contiguous;
+        }
       }
       decisions.sites.push_back(std::move(c.site));
     }
@@ -173,6 +179,7 @@ class Decider {
         }
       }
     }
+    if (match && all.empty() && OnlyCalls(frames[0], match->pattern)) match.reset();
     if (!match && layer_named == named.end()) return false;
     Candidate c = NewSite(
         module, match ? matcher_.patterns()[match->pattern].reference.layer : (*layer_named)->name);
@@ -188,7 +195,7 @@ class Decider {
         if (again) DecideMatch(other, *again);
         if (other.edits.empty()) {
           Refuse(c, "shared_code");
-        } else if (!(other.edits[0].edit == c.edits[0].edit)) {
+        } else if (!other.edits[0].edit.SameAs(c.edits[0].edit)) {
           if (other.edits[0].edit.graph == c.edits[0].edit.graph) {
             Refuse(c, "shared_code");
           } else {
@@ -201,16 +208,36 @@ class Decider {
       SetDecision(c, Action::kFallback);
       const PlanEntry* entry = plan_.Find(c.site.name);
       if (c.site.action == Action::kFallback && !(entry && entry->reason)) {
-        Refuse(c, NoMatchCode(frames, refusal), refusal.difference);
+        Refuse(c, NoMatchCode(module.object, frames, refusal), refusal.difference);
       }
     }
     candidates_.push_back(std::move(c));
     return true;
   }
 
-  std::string NoMatchCode(const std::vector<int>& frames, const Refusal& refusal) const {
+  // A module without a name that only hands on what a module in it computes: that one is the site.
+  bool OnlyCalls(int frame, int pattern) {
+    const Frame& f = execution_.frames[frame];
+    const expr::Block& body = program_.graphs[f.graph].body;
+    const expr::Node* node =
+        body.outputs.empty() ? nullptr : matcher_.Index(f.graph).Definition(body.outputs[0]);
+    const auto callee = f.callees.find(node);
+    return node && node->op == "prim::CallMethod" && callee != f.callees.end() &&
+           matcher_.MatchLayer(callee->second, {pattern}, nullptr).has_value();
+  }
+
+  // Called only where the code was not followed.
+  bool RunsUnseen(int object) const {
+    const auto& methods = program_.objects[object].methods;
+    const auto it = methods.find("forward");
+    return it != methods.end() && unseen_.contains(it->second);
+  }
+
+  std::string NoMatchCode(int object, const std::vector<int>& frames,
+                          const Refusal& refusal) const {
     if (execution_.autocast) return "autocast";
-    if (frames.empty()) return execution_.too_large ? "too_large" : "not_executed";
+    if (frames.empty() && execution_.too_large) return "too_large";
+    if (frames.empty()) return RunsUnseen(object) ? "control_flow" : "not_executed";
     return refusal.code.empty() ? "different_code" : refusal.code;
   }
 
@@ -284,7 +311,7 @@ class Decider {
     Candidate c = NewSite(module, entry.name);
     SetDecision(c, Action::kFallback);
     if (c.site.action == Action::kFallback && !entry.reason) {
-      Refuse(c, NoMatchCode(frames, {}));
+      Refuse(c, NoMatchCode(module.object, frames, {}));
     }
     c.site.model_source = FirstSource(frames.empty() ? -1 : frames[0]);
     candidates_.push_back(std::move(c));
@@ -393,6 +420,14 @@ class Decider {
 
   // Code that several modules run is changed only where the change is the same for all.
   void RefuseSharedCode() {
+    for (Candidate& c : candidates_) {
+      const bool seen = std::none_of(c.edits.begin(), c.edits.end(), [&](const SiteEdit& e) {
+        return unseen_.contains(e.edit.graph);
+      });
+      if (!seen) {
+        Refuse(c, "shared_code", "a branch, or a method beside forward, may run it in another way");
+      }
+    }
     bool changed = true;
     while (changed) {
       changed = false;
@@ -420,7 +455,7 @@ class Decider {
       const auto it = by_object.find(execution_.frames[frame].object);
       if (it == by_object.end()) return false;
       if (std::none_of(it->second.begin(), it->second.end(),
-                       [&](const Edit* e) { return *e == edit; })) {
+                       [&](const Edit* e) { return e->SameAs(edit); })) {
         return false;
       }
     }
@@ -460,6 +495,7 @@ class Decider {
   std::map<std::string, std::vector<int>> by_name_, kernel_code_;
   std::vector<int> function_patterns_;
   std::map<int, std::vector<int>> frames_of_object_, frames_of_graph_;
+  std::unordered_set<int> unseen_;  // graphs that may run in a way that was not executed
   std::vector<Candidate> candidates_;
 };
 

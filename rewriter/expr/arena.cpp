@@ -149,23 +149,15 @@ void Arena::ForEachLeaf(Id id, const F& f) const {
   f(id);
 }
 
-void Arena::AppendVersions(Id id, std::string& key) const {
-  ForEachLeaf(id, [&](Id leaf) {
-    const auto it = versions_.find(Base(leaf));
-    if (it != versions_.end()) {
-      key += "@" + std::to_string(leaf) + "v" + std::to_string(it->second);
-    }
-  });
-}
-
-std::string Arena::Key(const std::string& op, const Ids& args) const {
+std::string Arena::Key(const std::string& op, const Ids& args) {
   std::string key = op + "(";
   for (const Id id : args) {
     key += std::to_string(id);
     key += ',';
   }
-  if (!versions_.empty()) {
-    for (const Id id : args) AppendVersions(id, key);
+  if (written_.empty()) return key;
+  for (const Id id : args) {
+    if (Written(id)) return key + "@" + std::to_string(opaque_count_++);
   }
   return key;
 }
@@ -181,7 +173,10 @@ Id Arena::Raw(const std::string& op, const Ids& args, Kind kind) {
 }
 
 Id Arena::Base(Id id) const {
-  while (exprs_[id].base != id) id = exprs_[id].base;
+  while (exprs_[id].base != id) {
+    exprs_[id].base = exprs_[exprs_[id].base].base;
+    id = exprs_[id].base;
+  }
   return id;
 }
 
@@ -195,28 +190,33 @@ void Arena::Alias(Id a, Id b) {
       // A constant number or None has no memory; constant tensors do.
       if (x == y || !IsTensor(x) || !IsTensor(y)) continue;
     }
-    const int version = std::max(versions_.contains(x) ? versions_[x] : 0,
-                                 versions_.contains(y) ? versions_[y] : 0);
     exprs_[y].base = x;
-    if (version > 0) versions_[x] = version;
+    if (written_.contains(y)) written_.insert(x);
     if (layout_read_.contains(y)) layout_read_.insert(x);
     if (viewed_.contains(y)) viewed_.insert(x);
   }
 }
 
 void Arena::Write(Id id) {
-  ForEachLeaf(id, [&](Id leaf) { ++versions_[Base(leaf)]; });
+  ForEachLeaf(id, [&](Id leaf) {
+    const bool number = IsConst(leaf) && !IsTensor(leaf);
+    if (!number) written_.insert(Base(leaf));
+  });
 }
 
 bool Arena::Written(Id id) const {
   bool written = false;
-  ForEachLeaf(id, [&](Id leaf) { written = written || versions_.contains(Base(leaf)); });
+  ForEachLeaf(id, [&](Id leaf) { written = written || written_.contains(Base(leaf)); });
   return written;
 }
 
-void Arena::MarkLayoutRead(Id id) { layout_read_.insert(Base(id)); }
+void Arena::MarkLayoutRead(Id id) {
+  ForEachLeaf(id, [&](Id leaf) { layout_read_.insert(Base(leaf)); });
+}
 bool Arena::LayoutRead(Id id) const { return layout_read_.contains(Base(id)); }
-void Arena::MarkViewed(Id id) { viewed_.insert(Base(id)); }
+void Arena::MarkViewed(Id id) {
+  ForEachLeaf(id, [&](Id leaf) { viewed_.insert(Base(leaf)); });
+}
 bool Arena::Viewed(Id id) const { return viewed_.contains(Base(id)); }
 
 bool Arena::IsScalarTensor(Id id) const {

@@ -2,8 +2,9 @@
 // inputs, so they are equal. Building an expression applies rules that keep its value exactly
 // (normalise.cpp) and derives facts about it (facts.cpp).
 //
-// In-place writes: an expression is named by its operands and by how often the memory of each
-// operand had been written when it was read, so reads before and after a write never share an id.
+// In-place writes: what reads memory that has been written is an expression of its own each time,
+// equal to no other. Values that were equal before a write may be different memory, and the write
+// changes only one of them.
 #pragma once
 
 #include <deque>
@@ -71,7 +72,7 @@ class Arena {
   // Memory.
   Id Base(Id id) const;
   void Alias(Id a, Id b);
-  void Write(Id id);           // the memory of `id` is written now
+  void Write(Id id);           // the memory of `id` is written now; numbers have none
   bool Written(Id id) const;   // ever
   void MarkLayoutRead(Id id);  // strides of this memory are read (as_strided, stride)
   bool LayoutRead(Id id) const;
@@ -99,14 +100,13 @@ class Arena {
 
  private:
   Id Intern(const std::string& key, Expr expr, bool* is_new = nullptr);
-  std::string Key(const std::string& op, const Ids& args) const;
-  void AppendVersions(Id id, std::string& key) const;
+  std::string Key(const std::string& op, const Ids& args);
   template <typename F>
   void ForEachLeaf(Id id, const F& f) const;  // tensors inside lists and tuples
 
   // facts.cpp
   void Infer(Id id);
-  bool InferShapeOp(Expr& e);
+  bool InferShapeOp(Expr& e, Id id);
   bool InferMathOp(Expr& e);
   void InferItem(Expr& e);
   void Broadcast(Expr& e, Id a, Id b) const;
@@ -130,9 +130,11 @@ class Arena {
   std::optional<Id> OpLayout(const std::string& op, Ids args);
   std::optional<Id> OpMath(const std::string& op, Ids args, Kind declared);
 
-  std::deque<Expr> exprs_;
+  bool NonNegative(Id id) const;
+
+  mutable std::deque<Expr> exprs_;  // mutable: Base shortens chains
   std::unordered_map<std::string, Id> ids_;
-  std::unordered_map<Id, int> versions_;  // by base
+  std::unordered_set<Id> written_;  // bases
   std::unordered_set<Id> layout_read_, viewed_;
   std::unordered_map<std::uint64_t, Id> storages_;
   std::unordered_map<Id, std::string> sources_;

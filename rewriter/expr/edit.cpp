@@ -30,7 +30,7 @@ class Planner {
     return false;
   }
 
-  std::optional<Operand> Find(Id id, const Node* before) {
+  std::optional<Operand> Find(Id id, Kind wanted, const Node* before) {
     const Expr& e = arena_[id];
     if (const auto c = arena_.AsInt(id)) {
       return Operand{.from = Operand::From::kInt, .integer = *c, .real = static_cast<double>(*c)};
@@ -39,7 +39,12 @@ class Planner {
       return Operand{.from = Operand::From::kFloat, .real = *c};
     }
     for (const auto& [computed, value] : frame_.computed) {
-      if (computed == id && index_.Available(value, before)) return Operand{.value = value};
+      if (computed != id || !index_.Available(value, before)) continue;
+      // A whole number may be held by a tensor here; an optional tensor is cast.
+      const Kind kind = program_.graphs[frame_.graph].kinds[value];
+      if (kind == wanted || (kind == Kind::kOther && wanted == Kind::kTensor)) {
+        return Operand{.value = value};
+      }
     }
     if (e.op == "param") {
       if (auto path = AttributePath(program_, frame_.object, e.owner)) {
@@ -52,8 +57,9 @@ class Planner {
 
   bool FindAll(const Node* before, std::vector<Operand>& operands) {
     operands.clear();
-    for (const Id id : match_.binding) {
-      auto operand = Find(id, before);
+    const Ids& variables = matcher_.patterns()[match_.pattern].variables;
+    for (std::size_t i = 0; i < match_.binding.size(); ++i) {
+      auto operand = Find(match_.binding[i], arena_[variables[i]].kind, before);
       if (!operand) return false;
       operands.push_back(std::move(*operand));
     }
@@ -71,10 +77,10 @@ class Planner {
     edit.result_only = true;
     for (const int v : is_tuple ? tuple->inputs : body.outputs) {
       const auto it = frame_.values.find(v);
-      if (it != frame_.values.end() && it->second == match_.outputs[0]) {
-        edit.replaced = {v};
-        break;
-      }
+      if (it == frame_.values.end() || it->second != match_.outputs[0]) continue;
+      // Results that share memory would no longer do so.
+      if (!edit.replaced.empty()) return Refuse("the module returns the result twice");
+      edit.replaced = {v};
     }
     if (edit.replaced.empty()) return Refuse("the result is not a value of this module's code");
     if (!FindAll(edit.before, edit.operands)) {

@@ -26,7 +26,13 @@ struct Edit {
   std::vector<int> replaced;      // values, one an output of the kernel
   bool result_only = false;       // replace only what the graph returns, not other uses
   bool needs_contiguous = false;  // something after it views the result's memory
-  friend bool operator==(const Edit&, const Edit&) = default;
+
+  /// Whether two calls of one graph ask for the same change; a copy hurts neither.
+  bool SameAs(const Edit& other) const {
+    return graph == other.graph && pattern == other.pattern && before == other.before &&
+           operands == other.operands && replaced == other.replaced &&
+           result_only == other.result_only;
+  }
 };
 
 /// The edit for a match that nothing forbids, or why there is none.

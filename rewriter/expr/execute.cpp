@@ -8,36 +8,103 @@ namespace kernelmap::expr {
 namespace {
 
 constexpr int kMaxDepth = 200;
-constexpr std::int64_t kMaxSteps = 20'000'000;
+constexpr std::int64_t kMaxSteps = 2'000'000;
+constexpr std::size_t kMaxFrames = 200'000;
 
-// Operations that may hand back an input although their schema does not say so.
-bool MayReturnInput(std::string_view op) {
-  return OneOf(op, {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout",
-                    "aten::feature_alpha_dropout", "aten::_to_copy"});
+// Operations whose result is memory of its own. Of any other the result counts as possibly its
+// input: schemas do not say so of einsum, dropout, broadcast_tensors and more.
+bool MakesFresh(std::string_view op) {
+  return OneOf(op, {"add",         "sub",        "mul",          "div",
+                    "rsub",        "neg",        "abs",          "square",
+                    "pow",         "exp",        "log",          "sqrt",
+                    "rsqrt",       "reciprocal", "sin",          "cos",
+                    "tanh",        "sigmoid",    "silu",         "relu",
+                    "gelu",        "erf",        "softplus",     "softmax",
+                    "log_softmax", "matmul",     "mm",           "bmm",
+                    "addmm",       "baddbmm",    "linear",       "embedding",
+                    "layer_norm",  "clone",      "cat",          "stack",
+                    "mean",        "sum",        "cumsum",       "var",
+                    "amax",        "amin",       "argmax",       "where",
+                    "masked_fill", "le",         "lt",           "ge",
+                    "gt",          "eq",         "ne",           "arange",
+                    "zeros",       "ones",       "full",         "empty",
+                    "zeros_like",  "ones_like",  "full_like",    "empty_like",
+                    "new_zeros",   "new_ones",   "new_full",     "new_empty",
+                    "rand",        "randn",      "rand_like",    "randn_like",
+                    "conv1d",      "conv2d",     "_convolution", "scaled_dot_product_attention",
+                    "clamp",       "minimum",    "maximum",      "tril",
+                    "triu",        "index",      "floor_divide", "remainder"});
 }
 
 bool IsContiguousCall(const Node* node) { return node && node->op == "aten::contiguous"; }
 
-struct NestedEffects {
-  std::unordered_set<int> read;  // values of enclosing blocks
-  bool writes = false;
+// Whether code may write to memory that it does not own, by graph; calls are followed.
+class WriteAnalysis {
+ public:
+  explicit WriteAnalysis(const Program& program) : program_(program) {}
+
+  bool MayWrite(int graph) {
+    const auto [it, fresh] = known_.emplace(graph, false);  // recursion adds nothing
+    if (!fresh) return it->second;
+    const bool writes = BlockMayWrite(program_.graphs[graph].body);
+    known_[graph] = writes;
+    return writes;
+  }
+
+  bool MayWrite(const Node& node) {
+    if (node.op == "prim::CallMethod" || node.op == "prim::CallFunction") {
+      if (node.callee >= 0) return MayWrite(node.callee);
+      return node.op != "prim::CallMethod" || MethodMayWrite(node.name);
+    }
+    if (node.writes != 0 || node.op == "prim::SetAttr") return true;
+    if (node.has_effects && node.op != "prim::RaiseException") return true;
+    return !node.known_schema && !node.op.starts_with("prim::");
+  }
+
+  bool BlockMayWrite(const Block& block) {
+    for (const Node& node : block.nodes) {
+      if (MayWrite(node)) return true;
+      for (const Block& b : node.blocks) {
+        if (BlockMayWrite(b)) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  // Of an interface: any class's method of the name.
+  bool MethodMayWrite(const std::string& name) {
+    for (const Object& object : program_.objects) {
+      const auto it = object.methods.find(name);
+      if (it != object.methods.end() && MayWrite(it->second)) return true;
+    }
+    return false;
+  }
+
+  const Program& program_;
+  std::unordered_map<int, bool> known_;
 };
 
-void CollectNested(const Block& block, std::unordered_set<int>& inner, NestedEffects& effects) {
+struct NestedReads {
+  std::unordered_set<int> values;  // of enclosing blocks
+  bool reads_layout = false;
+};
+
+bool ReadsLayout(std::string_view op) {
+  return OneOf(op, {"aten::as_strided", "aten::stride", "aten::is_contiguous",
+                    "aten::storage_offset", "aten::data_ptr"});
+}
+
+void CollectNested(const Block& block, std::unordered_set<int>& inner, NestedReads& reads) {
   const auto read = [&](int v) {
-    if (!inner.contains(v)) effects.read.insert(v);
+    if (!inner.contains(v)) reads.values.insert(v);
   };
   for (const int v : block.inputs) inner.insert(v);
   for (const Node& node : block.nodes) {
     for (const int v : node.inputs) read(v);
     for (const int v : node.outputs) inner.insert(v);
-    const bool harmless = node.op == "prim::RaiseException";
-    if (node.writes != 0 || (node.has_effects && !harmless) || node.op == "prim::CallMethod" ||
-        node.op == "prim::CallFunction" || node.op == "prim::SetAttr" ||
-        (!node.known_schema && !node.op.starts_with("prim::"))) {
-      effects.writes = true;
-    }
-    for (const Block& b : node.blocks) CollectNested(b, inner, effects);
+    reads.reads_layout = reads.reads_layout || ReadsLayout(node.op);
+    for (const Block& b : node.blocks) CollectNested(b, inner, reads);
   }
   for (const int v : block.outputs) read(v);
 }
@@ -45,9 +112,14 @@ void CollectNested(const Block& block, std::unordered_set<int>& inner, NestedEff
 class Executor {
  public:
   Executor(const Program& program, Execution& execution, Arena& arena)
-      : program_(program), execution_(execution), arena_(arena) {
-    for (const Graph& graph : program.graphs) CollectSetAttrs(graph.body);
+      : program_(program), execution_(execution), arena_(arena), analysis_(program) {
+    escaped_ = arena.Opaque("escaped");
+    if (program.objects.empty()) return;  // references: functions alone
+    for (const Graph& graph : program.graphs) Scan(graph.body);
   }
+
+  /// Memory that code not followed may reach: what attributes hold that change, inputs.
+  Id escaped() const { return escaped_; }
 
   Id Run(int graph, const Ids& args, int object, int parent, int* frame_index = nullptr) {
     const int index = static_cast<int>(execution_.frames.size());
@@ -58,7 +130,8 @@ class Executor {
     frame.graph = graph;
     frame.inputs = args;
     const Graph& g = program_.graphs[graph];
-    if (++depth_ > kMaxDepth || args.size() != g.body.inputs.size()) {
+    if (++depth_ > kMaxDepth || execution_.frames.size() > kMaxFrames ||
+        args.size() != g.body.inputs.size()) {
       execution_.too_large = true;
       --depth_;
       return arena_.Opaque("call");
@@ -73,10 +146,15 @@ class Executor {
   }
 
  private:
-  void CollectSetAttrs(const Block& block) {
+  // What is true of the program as a whole: attributes that are set, lists that are changed.
+  void Scan(const Block& block) {
     for (const Node& node : block.nodes) {
       if (node.op == "prim::SetAttr") mutable_attributes_.insert(node.name);
-      for (const Block& b : node.blocks) CollectSetAttrs(b);
+      changes_lists_ = changes_lists_ ||
+                       OneOf(node.op, {"aten::append", "aten::extend", "aten::insert", "aten::pop",
+                                       "aten::clear", "aten::_set_item", "aten::reverse",
+                                       "aten::sort", "aten::remove", "aten::Delete"});
+      for (const Block& b : node.blocks) Scan(b);
     }
   }
 
@@ -155,6 +233,9 @@ class Executor {
       const Id item = arena_.Item(args[0], args[1], KindOf(frame, node.outputs[0]));
       arena_.Alias(item, args[0]);
       Set(frame, node.outputs[0], item);
+    } else if (op == "DictConstruct") {
+      SetOpaque(frame, node, "dictionary");
+      for (const Id id : args) arena_.Alias(F(frame).values[node.outputs[0]], id);
     } else if (op == "NumToTensor" && args.size() == 1) {
       // A whole number and the 0-dimensional tensor of it are one thing to the rules.
       Set(frame, node.outputs[0],
@@ -193,20 +274,49 @@ class Executor {
                                        "requires_grad", "shape"});
       F(frame).pure = F(frame).pure && harmless && op != "Print";
       SetOpaque(frame, node, node.op);
-      if (!harmless) Touch(node, args, frame);
+      if (op == "SetAttr" && args.size() == 2) {
+        arena_.Alias(args[1], escaped_);  // seen again as an attribute that is not followed
+      } else if (!harmless) {
+        Touch(node, args, frame, true);
+      }
     }
   }
 
   Id Attribute(Id object, const Node& node, Kind kind) {
     const Expr& o = arena_[object];
-    if (o.op != "object" || mutable_attributes_.contains(node.name)) {
-      return arena_.Opaque(node.name, kind);
+    const Constant* value = o.op == "object" ? program_.objects[o.owner].Find(node.name) : nullptr;
+    const bool followed = value && value->kind != Kind::kOther &&
+                          !mutable_attributes_.contains(node.name) &&
+                          !(changes_lists_ && value->kind == Kind::kList);
+    if (!followed) {
+      const Id id = arena_.Opaque(node.name, kind);
+      arena_.Alias(id, escaped_);
+      if (value && value->kind == Kind::kTensor) {
+        arena_.Alias(id, arena_.Param(o.owner, node.name, *value));
+      }
+      return id;
     }
-    const Constant* value = program_.objects[o.owner].Find(node.name);
-    if (!value) return arena_.Opaque(node.name, kind);
     if (value->kind == Kind::kTensor) return arena_.Param(o.owner, node.name, *value);
-    if (value->kind == Kind::kOther) return arena_.Opaque(node.name, kind);
     return arena_.Const(*value);
+  }
+
+  // Memory is written now. What code that is not followed may reach includes every parameter.
+  void WriteMemory(Id id) {
+    arena_.Write(id);
+    if (arena_.Written(escaped_) || arena_[id].kind == Kind::kObject) WriteParameters();
+  }
+
+  void WriteParameters() {
+    if (parameters_written_) return;
+    parameters_written_ = true;
+    arena_.Write(escaped_);
+    for (std::size_t o = 0; o < program_.objects.size(); ++o) {
+      for (const auto& [name, value] : program_.objects[o].attributes) {
+        if (value.kind == Kind::kTensor) {
+          arena_.Write(arena_.Param(static_cast<int>(o), name, value));
+        }
+      }
+    }
   }
 
   void CallMethod(int frame, const Node& node, const Ids& args) {
@@ -218,7 +328,8 @@ class Executor {
     }
     F(frame).pure = false;
     SetOpaque(frame, node, node.name);
-    Touch(node, args, frame);
+    Touch(node, args, frame, analysis_.MayWrite(node));
+    execution_.unseen_calls.push_back(&node);
   }
 
   void Call(int frame, const Node& node, int graph, const Ids& args, int object) {
@@ -229,32 +340,46 @@ class Executor {
     if (!node.outputs.empty()) Set(frame, node.outputs[0], result);
   }
 
-  // Everything that `node` sees may be written, and its results may share memory with it.
-  void Touch(const Node& node, const Ids& args, int frame) {
-    for (const Id id : args) arena_.Write(id);
+  // The results of `node` may share memory with everything that it sees and, where it may write,
+  // all of that and every parameter count as written.
+  void Touch(const Node& node, const Ids& args, int frame, bool may_write) {
     for (const int v : node.outputs) {
       for (const Id id : args) arena_.Alias(F(frame).values[v], id);
+      arena_.Alias(F(frame).values[v], escaped_);
     }
+    for (const Id id : args) arena_.MarkViewed(id);
+    if (!may_write) return;
+    for (const Id id : args) arena_.Write(id);
+    WriteParameters();
   }
 
   void ControlFlow(int frame, const Node& node, Ids args) {
-    NestedEffects effects;
+    NestedReads reads;
     std::unordered_set<int> inner;
-    for (const Block& b : node.blocks) CollectNested(b, inner, effects);
-    std::vector<int> read(effects.read.begin(), effects.read.end());
+    bool may_write = false;
+    for (const Block& b : node.blocks) {
+      CollectNested(b, inner, reads);
+      may_write = may_write || analysis_.BlockMayWrite(b);
+    }
+    std::vector<int> read(reads.values.begin(), reads.values.end());
     std::sort(read.begin(), read.end());
     const Ids seen = Get(frame, read);
     args.insert(args.end(), seen.begin(), seen.end());
     F(frame).has_branch = true;
+    execution_.unseen_calls.push_back(&node);
     SetOpaque(frame, node, node.op == "prim::If" ? "branch" : "loop");
-    for (const int v : node.outputs) {
-      for (const Id id : args) arena_.Alias(F(frame).values[v], id);
-    }
     // An exception is an effect: a frame that may raise is not dropped.
     F(frame).pure = false;
-    if (effects.writes) {
-      for (const Id id : args) arena_.Write(id);
+    if (reads.reads_layout) {
+      for (const Id id : args) arena_.MarkLayoutRead(id);
     }
+    // A number that a tensor stands for may be written as one.
+    for (const int v : read) {
+      if (may_write && KindOf(frame, v) == Kind::kTensor && !arena_.IsTensor(F(frame).values[v])) {
+        execution_.writes_constant = true;
+      }
+    }
+    Touch(node, args, frame, may_write);
   }
 
   void RunOperation(int frame, const Node& node, const Ids& args) {
@@ -263,7 +388,7 @@ class Executor {
     if (!node.known_schema) {
       F(frame).pure = false;
       SetOpaque(frame, node, op);
-      return Touch(node, args, frame);
+      return Touch(node, args, frame, true);
     }
     if (node.has_effects || !aten) F(frame).pure = false;
     if (node.writes != 0) return Write(frame, node, op, args);
@@ -271,7 +396,7 @@ class Executor {
         !IsContiguousCall(Index(frame).Definition(node.inputs[0]))) {
       arena_.MarkViewed(args[0]);
     }
-    if (OneOf(op, {"as_strided", "stride", "is_contiguous", "storage_offset", "data_ptr"})) {
+    if (ReadsLayout(node.op)) {
       for (const Id id : args) arena_.MarkLayoutRead(id);
       SetOpaque(frame, node, op);
     } else if (node.random || op.starts_with("empty") || op.starts_with("new_empty")) {
@@ -288,12 +413,25 @@ class Executor {
     ShareMemory(frame, node, args);
   }
 
+  // Tensors and what may hold some: not a list of numbers.
+  bool HasMemory(Id id) const {
+    const Expr& e = arena_[id];
+    if (e.op == "list" || e.op == "tuple") {
+      return std::any_of(e.args.begin(), e.args.end(), [&](Id item) { return HasMemory(item); });
+    }
+    return e.kind == Kind::kTensor || e.kind == Kind::kList || e.kind == Kind::kTuple ||
+           e.kind == Kind::kOther;
+  }
+
   void ShareMemory(int frame, const Node& node, const Ids& args) {
+    const bool known_fresh =
+        node.op.starts_with("aten::") && MakesFresh(std::string_view(node.op).substr(6));
     for (std::size_t j = 0; j < node.outputs.size(); ++j) {
       const Id out = F(frame).values[node.outputs[j]];
       const std::uint64_t mask = j < node.aliases.size() ? node.aliases[j] : 0;
       for (std::size_t i = 0; i < args.size() && i < 64; ++i) {
-        if ((mask >> i & 1) != 0 || (i == 0 && MayReturnInput(node.op))) arena_.Alias(out, args[i]);
+        const bool may_share = (mask >> i & 1) != 0 || (mask == 0 && !known_fresh);
+        if (may_share && HasMemory(args[i]) && HasMemory(out)) arena_.Alias(out, args[i]);
       }
     }
   }
@@ -312,7 +450,8 @@ class Executor {
     const std::string functional = op.ends_with('_') ? op.substr(0, op.size() - 1) : op;
     const bool fresh = made && made->op.starts_with("aten::") && made->known_schema &&
                        made->writes == 0 && made->outputs.size() == 1 && !made->aliases.empty() &&
-                       made->aliases[0] == 0 && !MayReturnInput(made->op) && !made->random;
+                       made->aliases[0] == 0 && !made->random &&
+                       MakesFresh(std::string_view(made->op).substr(6));
     if (node.writes == 1 && fresh && Index(frame).Uses(node.inputs[0]).size() == 1 &&
         node.outputs.size() == 1 && arena_[args[0]].dtype >= 0 && !arena_.IsConst(args[0]) &&
         arena_[args[0]].op != "param" &&
@@ -331,8 +470,15 @@ class Executor {
       }
     }
     F(frame).pure = false;
+    // set_ makes its operand another tensor's memory, which its schema does not say.
+    const bool joins = OneOf(op, {"set_", "set_data"});
     for (std::size_t i = 0; i < args.size() && i < 64; ++i) {
-      if ((node.writes >> i & 1) != 0) arena_.Write(args[i]);
+      if (joins && HasMemory(args[i])) arena_.Alias(args[0], args[i]);
+      if ((node.writes >> i & 1) == 0) continue;
+      WriteMemory(args[i]);
+      // In place on the tensor of a number, which is the number itself to the rules.
+      if (arena_.IsTensor(args[i]) || HasMemory(args[i])) continue;
+      execution_.writes_constant = true;
     }
     SetOpaque(frame, node, op);
     // Arithmetic in place keeps its operand's dtype and shape.
@@ -351,6 +497,10 @@ class Executor {
   const Program& program_;
   Execution& execution_;
   Arena& arena_;
+  WriteAnalysis analysis_;
+  Id escaped_ = -1;
+  bool parameters_written_ = false;
+  bool changes_lists_ = false;
   std::unordered_set<std::string> mutable_attributes_;
   std::unordered_map<int, GraphIndex> indices_;
   int depth_ = 0;
@@ -366,9 +516,9 @@ Execution Execute(const Program& program, const std::vector<DType>& input_dtypes
   if (it == root.methods.end()) return execution;
   Arena& arena = execution.arena;
   const Graph& graph = program.graphs[it->second];
+  Executor executor(program, execution, arena);
   Ids args;
   std::size_t tensors = 0;
-  Id first_tensor = -1;
   for (std::size_t i = 0; i < graph.body.inputs.size(); ++i) {
     if (i == 0) {
       args.push_back(arena.ObjectRef(program.root));
@@ -380,14 +530,14 @@ Execution Execute(const Program& program, const std::vector<DType>& input_dtypes
       if (tensors < input_dtypes.size()) arena.SetDType(id, input_dtypes[tensors]);
       ++tensors;
     }
-    // A caller may pass one tensor twice: a write to one input is a write to all.
-    if (kind == Kind::kTensor) {
-      if (first_tensor >= 0) arena.Alias(first_tensor, id);
-      first_tensor = first_tensor >= 0 ? first_tensor : id;
-    }
+    // A caller may pass one tensor twice, in a list, or pass a parameter: a write to one input is a
+    // write to all of these.
+    arena.Alias(id, executor.escaped());
     args.push_back(id);
   }
-  Executor(program, execution, arena).Run(it->second, args, program.root, -1);
+  const Id result = executor.Run(it->second, args, program.root, -1);
+  // The caller may take a view of what it gets.
+  arena.MarkViewed(result);
   for (std::size_t i = 0; i < arena.size(); ++i) {
     const Id id = static_cast<Id>(i);
     if (arena.IsConst(id) && arena.IsTensor(id) && arena.Written(id)) {
@@ -395,6 +545,50 @@ Execution Execute(const Program& program, const std::vector<DType>& input_dtypes
     }
   }
   return execution;
+}
+
+namespace {
+
+class UnseenCollector {
+ public:
+  UnseenCollector(const Program& program, std::unordered_set<int>& graphs)
+      : program_(program), graphs_(graphs) {}
+
+  void AddCall(const Node& node) {
+    if (node.callee >= 0) {
+      AddGraph(node.callee);
+    } else if (node.op == "prim::CallMethod") {
+      for (const Object& object : program_.objects) {
+        const auto it = object.methods.find(node.name);
+        if (it != object.methods.end()) AddGraph(it->second);
+      }
+    }
+    for (const Block& block : node.blocks) AddBlock(block);
+  }
+
+  void AddGraph(int graph) {
+    if (graphs_.insert(graph).second) AddBlock(program_.graphs[graph].body);
+  }
+
+ private:
+  void AddBlock(const Block& block) {
+    for (const Node& node : block.nodes) AddCall(node);
+  }
+
+  const Program& program_;
+  std::unordered_set<int>& graphs_;
+};
+
+}  // namespace
+
+std::unordered_set<int> UnseenGraphs(const Program& program, const Execution& execution) {
+  std::unordered_set<int> graphs;
+  UnseenCollector collector(program, graphs);
+  for (const Node* node : execution.unseen_calls) collector.AddCall(*node);
+  for (const auto& [name, graph] : program.objects[program.root].methods) {
+    if (name != "forward") collector.AddGraph(graph);
+  }
+  return graphs;
 }
 
 Id ExecuteFunction(const Program& program, int graph, const Ids& args, Arena& arena) {

@@ -36,6 +36,7 @@ struct Execution {
   std::vector<Frame> frames;
   bool autocast = false;
   bool writes_constant = false;  // a constant of the code is changed in place: no constant is one
+  std::vector<const Node*> unseen_calls;  // branches, loops and calls that were not followed
   bool too_large = false;  // a limit was met: what was executed so far is not the whole program
 };
 
@@ -43,8 +44,12 @@ struct Execution {
 /// known.
 Execution Execute(const Program& program, const std::vector<DType>& input_dtypes);
 
-/// Runs graph 0's caller-less function `graph` of `program` on `args` in an arena that may hold
-/// other expressions already; nothing but expressions is kept.
+/// Graphs that may run in a way that was not executed: called in a branch or loop that was not
+/// followed, through an interface, or from a method of the root beside forward.
+std::unordered_set<int> UnseenGraphs(const Program& program, const Execution& execution);
+
+/// Runs a function on `args` in an arena that may hold other expressions already; nothing but
+/// expressions is kept.
 Id ExecuteFunction(const Program& program, int graph, const Ids& args, Arena& arena);
 
 }  // namespace kernelmap::expr

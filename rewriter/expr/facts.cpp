@@ -110,7 +110,18 @@ void Arena::InferItem(Expr& e) {
   SetShape(e, shape);
 }
 
-bool Arena::InferShapeOp(Expr& e) {
+// A size that a model computes may be -1, "whatever fits", unless it is known not to be.
+bool Arena::NonNegative(Id id) const {
+  if (const auto c = AsInt(id)) return *c >= 0;
+  const Expr& e = exprs_[id];
+  if (OneOf(e.op, {"size", "inferred_size", "slice_size", "len", "dim"})) return true;
+  if (OneOf(e.op, {"int_add", "int_mul", "int_floordiv"})) {
+    return NonNegative(e.args[0]) && NonNegative(e.args[1]);
+  }
+  return false;
+}
+
+bool Arena::InferShapeOp(Expr& e, Id id) {
   const std::string& op = e.op;
   const std::size_t n = e.args.size();
   if (n == 0) return false;
@@ -129,7 +140,14 @@ bool Arena::InferShapeOp(Expr& e) {
     Ids shape;
     for (const Id d : list.args) {
       const auto c = AsInt(d);
-      shape.push_back(c && *c == -1 ? Raw("inferred_size", {e.args[0], e.args[1]}, Kind::kInt) : d);
+      if (c && *c == -1) {
+        shape.push_back(Raw("inferred_size", {e.args[0], e.args[1]}, Kind::kInt));
+      } else if (NonNegative(d)) {
+        shape.push_back(d);
+      } else {
+        const auto at = static_cast<std::int64_t>(shape.size());
+        shape.push_back(Raw("size", {id, Int(at)}, Kind::kInt));
+      }
     }
     SetShape(e, shape);
   } else if (op == "expand") {
@@ -145,8 +163,10 @@ bool Arena::InferShapeOp(Expr& e) {
                        static_cast<std::int64_t>(list.args.size() - a.shape.size());
         known = known && a.has_shape && j >= 0;
         shape.push_back(known ? a.shape[j] : list.args[i]);
-      } else {
+      } else if (NonNegative(list.args[i])) {
         shape.push_back(list.args[i]);
+      } else {
+        shape.push_back(Raw("size", {id, Int(static_cast<std::int64_t>(i))}, Kind::kInt));
       }
     }
     if (known) {
@@ -284,7 +304,18 @@ bool Arena::InferMathOp(Expr& e) {
     if (arg(0).rank >= 0 && values.rank >= 0) SetRank(e, std::max(arg(0).rank, values.rank));
   } else if (OneOf(op, {"mean", "sum", "var", "amax", "amin"})) {
     e.dtype = IsFloating(arg(0).dtype) ? arg(0).dtype : kUnknownDType;
-    if (n >= 4) e.dtype = kUnknownDType;  // an explicit dtype, or var's correction
+    // An explicit dtype, or what var and others have there.
+    const std::size_t last = n == 2 || n == 4 ? n - 1 : 0;
+    if (last > 0 && (op == "mean" || op == "sum") && arg(last).kind != Kind::kList) {
+      const auto dtype = AsInt(e.args[last]);
+      if (dtype && *dtype >= 0 && *dtype < 64) {
+        e.dtype = static_cast<DType>(*dtype);
+      } else if (arg(last).kind != Kind::kNone) {
+        e.dtype = kUnknownDType;
+      }
+    } else if (n >= 4) {
+      e.dtype = kUnknownDType;
+    }
     const bool keeps =
         n >= 3 && IsConst(e.args[2]) && arg(2).kind == Kind::kBool && arg(2).constant.integer != 0;
     if (keeps) {
@@ -340,7 +371,7 @@ bool Arena::InferMathOp(Expr& e) {
 void Arena::Infer(Id id) {
   // Only the views below share memory by name; other operations are told by the executor.
   Expr e = exprs_[id];
-  if (e.kind == Kind::kTensor && !InferShapeOp(e)) InferMathOp(e);
+  if (e.kind == Kind::kTensor && !InferShapeOp(e, id)) InferMathOp(e);
   if (e.op == "list" || e.op == "tuple") {
     exprs_[id] = std::move(e);
     return;

@@ -52,7 +52,7 @@ struct Node {
   std::vector<int> inputs;
   std::vector<int> outputs;
   int constant = -1;  // prim::Constant: index into Program::constants
-  int callee = -1;    // prim::CallFunction: graph
+  int callee = -1;    // prim::CallFunction, CallMethod: graph, where the class is known
   std::uint64_t writes = 0;
   std::vector<std::uint64_t> aliases;
   bool random = false;       // may give another result for the same inputs

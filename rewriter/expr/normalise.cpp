@@ -315,7 +315,12 @@ Id Arena::OpArithmetic(std::string op, Ids a, Kind declared) {
     }
   }
   if (op == "mul" && a[0] == a[1]) return Raw("square", {a[0]});
-  if ((op == "add" || op == "mul") && a[0] > a[1]) std::swap(a[0], a[1]);
+  // A 0-dimensional operand of another dtype is rounded first only when it comes first.
+  const Expr &x = exprs_[a[0]], &y = exprs_[a[1]];
+  const bool commutes = !IsTensor(a[0]) || !IsTensor(a[1]) ||
+                        (x.dtype >= 0 && x.dtype == y.dtype) ||
+                        (x.min_rank >= 1 && y.min_rank >= 1);
+  if ((op == "add" || op == "mul") && commutes && a[0] > a[1]) std::swap(a[0], a[1]);
   return Raw(op, a);
 }
 
@@ -338,8 +343,9 @@ std::optional<Id> Arena::OpMath(const std::string& op, Ids a, Kind declared) {
   if (op == "square" && n == 1) return Raw("square", a);
   if (op == "pow" && n == 2 && IsTensor(a[0])) {
     a[1] = ScalarOperand(a[1], a[0]);
-    if (AsDouble(a[1]) == 2.0 && !IsTensor(a[1])) return Raw("square", {a[0]});
-    if (const auto c = AsInt(a[1])) a[1] = Float(static_cast<double>(*c));
+    // A whole tensor to the power 2.0 is a floating one.
+    const bool same_kind = IsFloatTensor(a[0]) || exprs_[a[1]].kind == Kind::kInt;
+    if (same_kind && AsDouble(a[1]) == 2.0 && !IsTensor(a[1])) return Raw("square", {a[0]});
     return Raw("pow", a);
   }
   if (op == "softmax" && n >= 2 && IsTensor(a[0])) {

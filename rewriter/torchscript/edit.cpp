@@ -99,10 +99,12 @@ class Editor {
         self_mode_ ? references_.stock.at({site.reference_layer, site.reference_name})
                    : references_.implementations.at(site.implementation);
     auto code = torch::jit::toGraphFunction(*function).graph()->copy();
-    // Once a level of nesting: a process with the executor's optimisation off inlines one at a time.
+    // Once a level of nesting: a process with the executor's optimisation off inlines one at a
+    // time.
     for (int level = 0; level < kMaxNesting && HasCall(*code); ++level) torch::jit::Inline(*code);
     TORCH_CHECK(!HasCall(*code), "calls in a kernel's code are nested too deeply");
-    // What stays of a call is a constant that names a function of ours, which does not outlive this.
+    // What stays of a call is a constant that names a function of ours, which does not outlive
+    // this.
     torch::jit::EliminateDeadCode(code);
     return code;
   }

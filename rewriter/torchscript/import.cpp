@@ -213,6 +213,13 @@ class Importer {
       if (type && type->function()->isGraphFunction()) n.callee = Function(*type->function());
       return;
     }
+    if (node.kind() == prim::CallMethod) {
+      // Of an interface the class is not known here.
+      const auto type = node.input(0)->type()->cast<c10::ClassType>();
+      torch::jit::Function* method = type ? type->findMethod(n.name) : nullptr;
+      if (method && method->isGraphFunction()) n.callee = Function(*method);
+      return;
+    }
     const c10::FunctionSchema* schema = node.maybeSchema();
     n.known_schema = schema != nullptr;
     n.has_effects = node.kind() != prim::RaiseException && node.hasSideEffects();

@@ -51,9 +51,7 @@ struct Place {
   std::vector<Value*> earlier;
 };
 
-bool IsTensor(const Value* value) {
-  return value->type()->kind() == c10::TypeKind::TensorType;
-}
+bool IsTensor(const Value* value) { return value->type()->kind() == c10::TypeKind::TensorType; }
 
 std::vector<int> Inputs(const Place& p, const std::function<bool(Value*)>& test) {
   std::vector<int> found;
@@ -121,9 +119,8 @@ std::optional<std::string> ChangeScalar(const Place& p, Random& random) {
   const int i = Pick(candidates, random);
   const auto c = *torch::jit::toIValue(p.node->input(i));
   const bool twice = random() % 2 == 0;
-  const c10::IValue value =
-      c.isDouble() ? c10::IValue(twice ? c.toDouble() * 2 : c.toDouble() + 1)
-                   : c10::IValue(twice ? c.toTensor() * 2 : c.toTensor() + 1);
+  const c10::IValue value = c.isDouble() ? c10::IValue(twice ? c.toDouble() * 2 : c.toDouble() + 1)
+                                         : c10::IValue(twice ? c.toTensor() * 2 : c.toTensor() + 1);
   p.node->replaceInput(i, p.graph->insertConstant(value));
   return std::string(p.node->kind().toUnqualString()) + ": another scalar";
 }
@@ -177,13 +174,12 @@ std::optional<std::string> InsertOperation(const Place& p, Random& random) {
   const auto tensors = Inputs(p, IsTensor);
   if (tensors.empty()) return std::nullopt;
   const int i = Pick(tensors, random);
-  static const std::vector<std::string> names = {"clamp", "abs", "neg", "relu", "detach",
-                                                 "contiguous"};
+  static const std::vector<std::string> names = {"clamp", "abs",    "neg",
+                                                 "relu",  "detach", "contiguous"};
   const std::string name = Pick(names, random);
   Value* value = p.node->input(i);
-  Value* result = name == "clamp"
-                      ? p.graph->insert(aten::clamp, {value, -0.5, 0.5})
-                      : p.graph->insert(c10::Symbol::aten(name), {value});
+  Value* result = name == "clamp" ? p.graph->insert(aten::clamp, {value, -0.5, 0.5})
+                                  : p.graph->insert(c10::Symbol::aten(name), {value});
   p.node->replaceInput(i, result);
   return name + " before " + std::string(p.node->kind().toUnqualString());
 }
@@ -199,8 +195,8 @@ std::optional<std::string> DropOperation(const Place& p, Random&) {
 
 const std::vector<Mutation>& Mutations() {
   static const std::vector<Mutation> mutations = {
-      ChangeOperation, ChangeInteger, ChangeList,      ChangeScalar,  SwapOperands, Rewire, Rewire,
-      InsertInPlace,   InsertCast,    InsertOperation, DropOperation,
+      ChangeOperation, ChangeInteger, ChangeList, ChangeScalar,    SwapOperands,  Rewire,
+      Rewire,          InsertInPlace, InsertCast, InsertOperation, DropOperation,
   };
   return mutations;
 }

@@ -1,8 +1,9 @@
-// The matcher's own test program. "Self mode" puts the reference's own code at every proved site, so
-// whatever it changes, the results must be bit-identical: no kernel's tolerance hides a mistake.
+// The matcher's own test program. "Self mode" puts the reference's own code at every proved site,
+// so whatever it changes, the results must be bit-identical: no kernel's tolerance hides a mistake.
 //
 //   soundness count MODEL                          the sites, one a line
-//   soundness self MODEL OUT [LAYER.toml…]         rewrites in self mode; with layer files, by their
+//   soundness self MODEL OUT [LAYER.toml…]         rewrites in self mode; with layer files, by
+//   their
 //                                                  references in place of the catalogue's
 //   soundness mutants [--seed N] [--count N] [--sabotage] [-v] MODEL…
 //       changes the models by one operation at random and compares each rewritten mutant with the
@@ -40,8 +41,7 @@ std::string ReadText(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-int Self(const std::string& model, const std::string& out,
-         const std::vector<std::string>& layers) {
+int Self(const std::string& model, const std::string& out, const std::vector<std::string>& layers) {
   ApplyOptions options;
   Catalogue rephrased;
   for (const std::string& path : layers) {
@@ -83,7 +83,8 @@ int Mutants(int argc, char** argv) {
   if (run.models.empty()) return 2;
   const MutantResult r = RunMutants(run);
   std::printf(
-      "seed %llu: %d mutants, %d change the output, %d raise, %d sites accepted, %d mutants with an "
+      "seed %llu: %d mutants, %d change the output, %d raise, %d sites accepted, %d mutants with "
+      "an "
       "accepted site in the changed module, %d wrong\n",
       static_cast<unsigned long long>(run.seed), r.ran, r.changed, r.raised, r.sites, r.touched,
       r.wrong);

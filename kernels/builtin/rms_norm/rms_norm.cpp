@@ -36,8 +36,23 @@ at::Tensor CheckAndAllocate(const at::Tensor& x, const at::Tensor& weight, doubl
   return at::empty(x.sizes(), x.options().dtype(type));
 }
 
+at::Tensor RmsNormStock(const at::Tensor& x, const at::Tensor& weight, double eps,
+                        double weight_offset, bool cast_first) {
+  at::Tensor h = x.to(at::kFloat);
+  h = h * at::rsqrt(at::mean(h * h, -1, /*keepdim=*/true) + eps);
+  if (cast_first) return weight * h.to(x.scalar_type());
+  return ((weight.to(at::kFloat) + weight_offset) * h).to(x.scalar_type());
+}
+
+// A weight of one element, or one feature for many weights: stock code broadcasts.
+bool Broadcasts(const at::Tensor& x, const at::Tensor& weight) {
+  return x.dim() >= 1 && weight.dim() == 1 && weight.size(0) != x.size(-1) &&
+         (weight.size(0) == 1 || x.size(-1) == 1);
+}
+
 at::Tensor RmsNormCpu(const at::Tensor& x, const at::Tensor& weight, double eps,
                       double weight_offset, bool cast_first) {
+  if (Broadcasts(x, weight)) return RmsNormStock(x, weight, eps, weight_offset, cast_first);
   at::Tensor out = CheckAndAllocate(x, weight, weight_offset, cast_first);
   if (out.numel() == 0) return out;
   at::Tensor input[] = {x};
@@ -63,14 +78,6 @@ at::Tensor RmsNormCpu(const at::Tensor& x, const at::Tensor& weight, double eps,
 at::Tensor RmsNormMeta(const at::Tensor& x, const at::Tensor& weight, double, double weight_offset,
                        bool cast_first) {
   return CheckAndAllocate(x, weight, weight_offset, cast_first);
-}
-
-at::Tensor RmsNormStock(const at::Tensor& x, const at::Tensor& weight, double eps,
-                        double weight_offset, bool cast_first) {
-  at::Tensor h = x.to(at::kFloat);
-  h = h * at::rsqrt(at::mean(h * h, -1, /*keepdim=*/true) + eps);
-  if (cast_first) return weight * h.to(x.scalar_type());
-  return ((weight.to(at::kFloat) + weight_offset) * h).to(x.scalar_type());
 }
 
 }  // namespace

@@ -5,9 +5,7 @@
 // the CPU, where that is slow in bfloat16 (a matrix product of one row): there the keys and values
 // are read once, with everything in float32 until the result. What autograd follows goes to the
 // ATen op, as does everything else that the loop does not take; so do its errors.
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <torch/library.h>
 
@@ -80,10 +78,40 @@ bool IsDecode(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   return true;
 }
 
+// Whether the ATen op takes what matmul and add would broadcast.
+bool SdpaTakes(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+               const std::optional<at::Tensor>& mask) {
+  if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4) return false;
+  if (k.size(1) != v.size(1) || k.size(1) == 0 || q.size(1) % k.size(1) != 0) return false;
+  if (q.size(0) != k.size(0) || q.size(0) != v.size(0) || k.size(2) != v.size(2)) return false;
+  if (!mask) return true;
+  if (mask->dim() < 2 || mask->dim() > 4) return false;
+  const int64_t shape[] = {q.size(0), q.size(1), q.size(2), k.size(2)};
+  for (int64_t d = 0; d < mask->dim(); ++d) {
+    if (mask->size(d) != 1 && mask->size(d) != shape[4 - mask->dim() + d]) return false;
+  }
+  return true;
+}
+
+// The stock code, for shapes that only it takes. Fewer key heads than query heads are repeated.
+at::Tensor AttentionStock(const at::Tensor& q, at::Tensor k, at::Tensor v,
+                          const std::optional<at::Tensor>& mask, double scale) {
+  if (q.dim() == 4 && k.dim() == 4 && k.size(1) > 1 && q.size(1) > k.size(1)) {
+    k = k.repeat_interleave(q.size(1) / k.size(1), 1);
+  }
+  if (q.dim() == 4 && v.dim() == 4 && v.size(1) > 1 && q.size(1) > v.size(1)) {
+    v = v.repeat_interleave(q.size(1) / v.size(1), 1);
+  }
+  at::Tensor scores = at::matmul(q, k.transpose(-2, -1)) * scale;
+  if (mask) scores = scores + *mask;
+  return at::matmul(at::softmax(scores, -1, at::kFloat).to(v.scalar_type()), v);
+}
+
 at::Tensor Attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                      const std::optional<at::Tensor>& mask, double scale) {
   if (IsDecode(q, k, v, mask)) return Decode(q, k, v, mask, scale);
-  const bool grouped = q.dim() == 4 && k.dim() == 4 && q.size(1) != k.size(1);
+  if (!SdpaTakes(q, k, v, mask)) return AttentionStock(q, k, v, mask, scale);
+  const bool grouped = q.size(1) != k.size(1);
   return at::scaled_dot_product_attention(q, k, v, mask, 0.0, false, scale, grouped);
 }
 
