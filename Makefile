@@ -3,11 +3,12 @@
 # make build    the release build, in build/
 # make test     setup, build, and every test
 # make demo     setup, build, and a tour on two small models
-# make bench    setup, build, and stock against rewritten models, timed
+# make bench    setup, build, and the kernels and rewritten models timed against stock code
 # make format   clang-format on all C++ sources
 # make clean    remove the build folders
 #
 # KM_TORCH_DIR=DIR   build against the libtorch whose TorchConfig.cmake is in DIR
+# BENCH=--quick      a tenth of the bench's time, noisier
 # JOBS=N             how many compilers and tests run at a time (default: one a core)
 
 JOBS ?= $(shell nproc)
@@ -30,7 +31,7 @@ demo: build
 	@scripts/demo.sh
 
 bench: build
-	@scripts/bench.sh
+	@.venv/bin/python3 bench/run.py $(BENCH)
 
 format:
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
