@@ -7,6 +7,7 @@
 
 #include "compiler/reasons.h"
 #include "rewriter/expr/match.h"
+#include "rewriter/kernel_fit.h"
 
 namespace kernelmap {
 namespace {
@@ -354,9 +355,13 @@ class Decider {
     if (!options_.self_mode) {
       const PlanEntry* entry = plan_.Find(c.site.name);
       const Kernel* kernel = catalogue_.FindKernel(entry->kernel->name);
-      implementation = kernel ? FindImplementation(*kernel, reference) : nullptr;
+      implementation =
+          kernel ? FindImplementation(*kernel, reference.layer, reference.name) : nullptr;
       if (!implementation) return Refuse(c, "other_form", "the form is `" + reference.name + "`");
-      if (!OperandsFit(c, match, *kernel, *implementation)) return;
+      if (const auto misfit = OperandMisfit(*kernel, *implementation, execution_.arena,
+                                            matcher_.patterns()[match.pattern], match.binding)) {
+        return Refuse(c, misfit->code, misfit->difference);
+      }
     }
     if (const auto refusal = matcher_.Forbids(match)) {
       return Refuse(c, refusal->code, refusal->difference);
@@ -367,55 +372,6 @@ class Decider {
     }
     c.site.proof = "semantic";
     c.edits = {{std::get<Edit>(edit), implementation, reference.layer, reference.name}};
-  }
-
-  static const Implementation* FindImplementation(const Kernel& kernel,
-                                                  const expr::CompiledReference& reference) {
-    for (const Implementation& i : kernel.implementations) {
-      if (i.layer == reference.layer && std::find(i.references.begin(), i.references.end(),
-                                                  reference.name) != i.references.end()) {
-        return &i;
-      }
-    }
-    return nullptr;
-  }
-
-  bool OperandsFit(Candidate& c, const Match& match, const Kernel& kernel,
-                   const Implementation& implementation) {
-    const auto& reference = matcher_.patterns()[match.pattern].reference;
-    const expr::Arena& arena = execution_.arena;
-    std::map<std::string, expr::DType> same;
-    for (std::size_t i = 0; i < match.binding.size(); ++i) {
-      const expr::Expr& operand = arena[match.binding[i]];
-      const std::string& name = reference.parameters[i];
-      const Id variable = matcher_.patterns()[match.pattern].variables[i];
-      if (arena[variable].kind != expr::Kind::kTensor) continue;
-      const std::string dtype = expr::DTypeName(operand.dtype);
-      if (std::find(kernel.dtypes.begin(), kernel.dtypes.end(), dtype) == kernel.dtypes.end()) {
-        Refuse(c, "dtype", "`" + name + "` is " + dtype);
-        return false;
-      }
-      if (std::find(implementation.same_dtype.begin(), implementation.same_dtype.end(), name) !=
-          implementation.same_dtype.end()) {
-        same.emplace(name, operand.dtype);
-      }
-      const auto rank = implementation.rank.find(name);
-      if (rank != implementation.rank.end() && operand.rank != rank->second) {
-        Refuse(c, "shape",
-               "`" + name + "` has " +
-                   (operand.rank < 0 ? "an unknown number of" : std::to_string(operand.rank)) +
-                   " dimensions, not " + std::to_string(rank->second));
-        return false;
-      }
-    }
-    for (const auto& [name, dtype] : same) {
-      if (dtype == same.begin()->second) continue;
-      Refuse(c, "dtype",
-             "`" + same.begin()->first + "` is " + expr::DTypeName(same.begin()->second) +
-                 " and `" + name + "` is " + expr::DTypeName(dtype));
-      return false;
-    }
-    return true;
   }
 
   // Code that several modules run is changed only where the change is the same for all.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rewriter/expr/effects.h"
 #include "rewriter/expr/graph_index.h"
 
 namespace kernelmap::expr {
@@ -11,103 +12,7 @@ constexpr int kMaxDepth = 200;
 constexpr std::int64_t kMaxSteps = 2'000'000;
 constexpr std::size_t kMaxFrames = 200'000;
 
-// Operations whose result is memory of its own. Of any other the result counts as possibly its
-// input: schemas do not say so of einsum, dropout, broadcast_tensors and more.
-bool MakesFresh(std::string_view op) {
-  return OneOf(op, {"add",         "sub",        "mul",          "div",
-                    "rsub",        "neg",        "abs",          "square",
-                    "pow",         "exp",        "log",          "sqrt",
-                    "rsqrt",       "reciprocal", "sin",          "cos",
-                    "tanh",        "sigmoid",    "silu",         "relu",
-                    "gelu",        "erf",        "softplus",     "softmax",
-                    "log_softmax", "matmul",     "mm",           "bmm",
-                    "addmm",       "baddbmm",    "linear",       "embedding",
-                    "layer_norm",  "clone",      "cat",          "stack",
-                    "mean",        "sum",        "cumsum",       "var",
-                    "amax",        "amin",       "argmax",       "where",
-                    "masked_fill", "le",         "lt",           "ge",
-                    "gt",          "eq",         "ne",           "arange",
-                    "zeros",       "ones",       "full",         "empty",
-                    "zeros_like",  "ones_like",  "full_like",    "empty_like",
-                    "new_zeros",   "new_ones",   "new_full",     "new_empty",
-                    "rand",        "randn",      "rand_like",    "randn_like",
-                    "conv1d",      "conv2d",     "_convolution", "scaled_dot_product_attention",
-                    "clamp",       "minimum",    "maximum",      "tril",
-                    "triu",        "index",      "floor_divide", "remainder"});
-}
-
 bool IsContiguousCall(const Node* node) { return node && node->op == "aten::contiguous"; }
-
-// Whether code may write to memory that it does not own, by graph; calls are followed.
-class WriteAnalysis {
- public:
-  explicit WriteAnalysis(const Program& program) : program_(program) {}
-
-  bool MayWrite(int graph) {
-    const auto [it, fresh] = known_.emplace(graph, false);  // recursion adds nothing
-    if (!fresh) return it->second;
-    const bool writes = BlockMayWrite(program_.graphs[graph].body);
-    known_[graph] = writes;
-    return writes;
-  }
-
-  bool MayWrite(const Node& node) {
-    if (node.op == "prim::CallMethod" || node.op == "prim::CallFunction") {
-      if (node.callee >= 0) return MayWrite(node.callee);
-      return node.op != "prim::CallMethod" || MethodMayWrite(node.name);
-    }
-    if (node.writes != 0 || node.op == "prim::SetAttr") return true;
-    if (node.has_effects && node.op != "prim::RaiseException") return true;
-    return !node.known_schema && !node.op.starts_with("prim::");
-  }
-
-  bool BlockMayWrite(const Block& block) {
-    for (const Node& node : block.nodes) {
-      if (MayWrite(node)) return true;
-      for (const Block& b : node.blocks) {
-        if (BlockMayWrite(b)) return true;
-      }
-    }
-    return false;
-  }
-
- private:
-  // Of an interface: any class's method of the name.
-  bool MethodMayWrite(const std::string& name) {
-    for (const Object& object : program_.objects) {
-      const auto it = object.methods.find(name);
-      if (it != object.methods.end() && MayWrite(it->second)) return true;
-    }
-    return false;
-  }
-
-  const Program& program_;
-  std::unordered_map<int, bool> known_;
-};
-
-struct NestedReads {
-  std::unordered_set<int> values;  // of enclosing blocks
-  bool reads_layout = false;
-};
-
-bool ReadsLayout(std::string_view op) {
-  return OneOf(op, {"aten::as_strided", "aten::stride", "aten::is_contiguous",
-                    "aten::storage_offset", "aten::data_ptr"});
-}
-
-void CollectNested(const Block& block, std::unordered_set<int>& inner, NestedReads& reads) {
-  const auto read = [&](int v) {
-    if (!inner.contains(v)) reads.values.insert(v);
-  };
-  for (const int v : block.inputs) inner.insert(v);
-  for (const Node& node : block.nodes) {
-    for (const int v : node.inputs) read(v);
-    for (const int v : node.outputs) inner.insert(v);
-    reads.reads_layout = reads.reads_layout || ReadsLayout(node.op);
-    for (const Block& b : node.blocks) CollectNested(b, inner, reads);
-  }
-  for (const int v : block.outputs) read(v);
-}
 
 class Executor {
  public:
@@ -547,46 +452,11 @@ Execution Execute(const Program& program, const std::vector<DType>& input_dtypes
   return execution;
 }
 
-namespace {
-
-class UnseenCollector {
- public:
-  UnseenCollector(const Program& program, std::unordered_set<int>& graphs)
-      : program_(program), graphs_(graphs) {}
-
-  void AddCall(const Node& node) {
-    if (node.callee >= 0) {
-      AddGraph(node.callee);
-    } else if (node.op == "prim::CallMethod") {
-      for (const Object& object : program_.objects) {
-        const auto it = object.methods.find(node.name);
-        if (it != object.methods.end()) AddGraph(it->second);
-      }
-    }
-    for (const Block& block : node.blocks) AddBlock(block);
-  }
-
-  void AddGraph(int graph) {
-    if (graphs_.insert(graph).second) AddBlock(program_.graphs[graph].body);
-  }
-
- private:
-  void AddBlock(const Block& block) {
-    for (const Node& node : block.nodes) AddCall(node);
-  }
-
-  const Program& program_;
-  std::unordered_set<int>& graphs_;
-};
-
-}  // namespace
-
 std::unordered_set<int> UnseenGraphs(const Program& program, const Execution& execution) {
   std::unordered_set<int> graphs;
-  UnseenCollector collector(program, graphs);
-  for (const Node* node : execution.unseen_calls) collector.AddCall(*node);
+  for (const Node* node : execution.unseen_calls) AddCallees(program, *node, graphs);
   for (const auto& [name, graph] : program.objects[program.root].methods) {
-    if (name != "forward") collector.AddGraph(graph);
+    if (name != "forward") AddGraph(program, graph, graphs);
   }
   return graphs;
 }

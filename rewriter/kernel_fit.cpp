@@ -1,0 +1,57 @@
+#include "rewriter/kernel_fit.h"
+
+#include <algorithm>
+#include <map>
+
+namespace kernelmap {
+namespace {
+
+bool Contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+}  // namespace
+
+const Implementation* FindImplementation(const Kernel& kernel, const std::string& layer,
+                                         const std::string& reference) {
+  for (const Implementation& i : kernel.implementations) {
+    if (i.layer == layer && Contains(i.references, reference)) return &i;
+  }
+  return nullptr;
+}
+
+std::optional<expr::Refusal> OperandMisfit(const Kernel& kernel,
+                                           const Implementation& implementation,
+                                           const expr::Arena& arena, const expr::Pattern& pattern,
+                                           const expr::Binding& binding) {
+  std::map<std::string, expr::DType> same;
+  for (std::size_t i = 0; i < binding.size(); ++i) {
+    if (arena[pattern.variables[i]].kind != expr::Kind::kTensor) continue;
+    const expr::Expr& operand = arena[binding[i]];
+    const std::string& name = pattern.reference.parameters[i];
+    const std::string dtype = expr::DTypeName(operand.dtype);
+    if (!Contains(kernel.dtypes, dtype)) {
+      return expr::Refusal{"dtype", "`" + name + "` is " + dtype, ""};
+    }
+    if (Contains(implementation.same_dtype, name)) same.emplace(name, operand.dtype);
+    const auto rank = implementation.rank.find(name);
+    if (rank != implementation.rank.end() && operand.rank != rank->second) {
+      const std::string seen =
+          operand.rank < 0 ? "an unknown number of" : std::to_string(operand.rank);
+      return expr::Refusal{
+          "shape",
+          "`" + name + "` has " + seen + " dimensions, not " + std::to_string(rank->second), ""};
+    }
+  }
+  for (const auto& [name, dtype] : same) {
+    if (dtype == same.begin()->second) continue;
+    return expr::Refusal{"dtype",
+                         "`" + same.begin()->first + "` is " +
+                             expr::DTypeName(same.begin()->second) + " and `" + name + "` is " +
+                             expr::DTypeName(dtype),
+                         ""};
+  }
+  return std::nullopt;
+}
+
+}  // namespace kernelmap

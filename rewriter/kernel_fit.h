@@ -1,0 +1,23 @@
+// Whether a kernel takes what a proved site has, as its manifest says.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/catalogue.h"
+#include "rewriter/expr/match.h"
+
+namespace kernelmap {
+
+/// The kernel's code for a form of a layer; null where the kernel does not stand for it.
+const Implementation* FindImplementation(const Kernel& kernel, const std::string& layer,
+                                         const std::string& reference);
+
+/// What is wrong with the operands that a reference's parameters are bound to: a dtype or a number
+/// of dimensions that is not known, or that the kernel does not take.
+std::optional<expr::Refusal> OperandMisfit(const Kernel& kernel,
+                                           const Implementation& implementation,
+                                           const expr::Arena& arena, const expr::Pattern& pattern,
+                                           const expr::Binding& binding);
+
+}  // namespace kernelmap
