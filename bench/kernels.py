@@ -7,6 +7,7 @@ code in TorchScript (against the kernel in TorchScript), torch.compile with --co
 one operation for it, that. Exit code 1 when stock code beats a kernel by more than 5 %.
 """
 import argparse
+import functools
 import os
 import sys
 import warnings
@@ -161,11 +162,15 @@ CASES = {
 SHAPES = [(1, 1024), (1, 4096), (8, 1024), (8, 4096), (512, 1024), (512, 4096), (2048, 1024), (2048, 4096)]
 
 
+@functools.lru_cache(maxsize=None)
+def compile_once(stock):
+    return torch.compile(stock, dynamic=True)  # one compilation a dtype serves all shapes
+
+
 def compiled(stock, inputs):
     """torch.compile of the stock code, or the reason why there is none."""
-    torch._dynamo.reset()
     try:
-        function = torch.compile(stock, dynamic=False)
+        function = compile_once(stock)
         function(*inputs)
         return function
     except Exception as error:  # no C++ compiler, for one

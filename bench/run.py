@@ -26,7 +26,7 @@ def main():
     parser.add_argument("models", nargs="*")
     options = parser.parse_args()
     seconds = 0.02 if options.quick else 0.2
-    status = run("kernels.py", "--seconds", str(seconds))
+    status = run("kernels.py", "--seconds", str(seconds), "--compile")
     with tempfile.TemporaryDirectory() as folder:
         for model in map(os.path.abspath, options.models or sorted(glob.glob(f"{ROOT}/tests/models/*.pt"))):
             out = f"{folder}/{os.path.basename(model)}"
