@@ -60,10 +60,12 @@ int WriteArchive(const Applied& applied, const std::string& model, const std::st
 }
 
 // The rewritten archive against the model, before it gets its name. Exit code, 0 where they agree.
-int VerifyBytes(const std::string& model, const std::string& archive) {
+int VerifyBytes(const Args& args, const std::string& model, const std::string& archive) {
   const TemporaryFile file("rewritten", ".pt", archive);
   if (file.exit_code() != 0) return file.exit_code();
-  const VerifyOutcome outcome = Verify(model, file.path(), {});
+  VerifyOptions options;
+  options.inputs = args.inputs_file;
+  const VerifyOutcome outcome = Verify(model, file.path(), options);
   if (outcome.error) return PrintError(*outcome.error);
   if (outcome.result->ok) return 0;
   std::fputs(VerifyToText(*outcome.result).c_str(), stderr);
@@ -92,7 +94,7 @@ int RunApply(const Args& args) {
     std::fputs("kernelmap: error: a site is a fallback, so OUT is not written\n", stderr);
     if (exit_code == 0) exit_code = 1;
   } else if (const int different = args.verify && !applied.already_applied
-                                       ? VerifyBytes(model, applied.archive)
+                                       ? VerifyBytes(args, model, applied.archive)
                                        : 0) {
     exit_code = different;
   } else if (const int code = WriteArchive(applied, model, args.output)) {
@@ -155,12 +157,13 @@ int RunBench(const Args& args) {
 const std::vector<Command>& RewriteCommands() {
   static const std::vector<Command> commands = {
       {"apply",
-       "apply [CONFIG] MODEL -o OUT [--report FILE] [--verify] [--strict] [--depfile FILE]",
+       "apply [CONFIG] MODEL -o OUT [--report FILE] [--verify [--inputs FILE]] [--strict] "
+       "[--depfile FILE]",
        "rewrite a TorchScript archive, with a report",
        1,
        2,
-       {Option::kTarget, Option::kOutput, Option::kReport, Option::kVerify, Option::kStrict,
-        Option::kDepfile, Option::kFormat, Option::kRunArchiveCode},
+       {Option::kTarget, Option::kOutput, Option::kReport, Option::kVerify, Option::kInputs,
+        Option::kStrict, Option::kDepfile, Option::kFormat, Option::kRunArchiveCode},
        RunApply},
       {"plan",
        "plan [CONFIG] --model MODEL --prove [--device D] [--format text|json] [-o FILE]",

@@ -160,6 +160,9 @@ class ValueBinder {
       } else if (member.key == "guard") {
         candidate->guard =
             BindWord(member.value, "guard", kGuards, diagnostics_).value_or("semantic");
+        if (candidate->guard != "semantic") {
+          diagnostics_->Report<Diag::GuardNotApplied>(member.value.span, candidate->guard);
+        }
       } else if (member.key != "kernel") {
         std::vector<std::string> keys = kMetadataKeys;
         if (table.Find("kernel")) keys.push_back("kernel");

@@ -42,6 +42,12 @@ std::string ReportToText(const Report& report) {
                      std::to_string(Count(report, Action::kReplaced)) + " replaced, " +
                      std::to_string(Count(report, Action::kFused)) + " fused, " +
                      std::to_string(Count(report, Action::kFallback)) + " fallback\n";
+  if (report.sites.empty()) {
+    text +=
+        "note: no module answers to a mapped name, and no code was proved to be one; an archive "
+        "that "
+        "was frozen or optimised has lost its modules\n";
+  }
   return text + SitesToText(report.sites);
 }
 
