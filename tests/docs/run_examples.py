@@ -55,12 +55,16 @@ def main():
     failed = False
     for page in pages:
         lines = open(page, encoding="utf-8").read().split("\n")
-        result, block = [], None
+        result, block, other = [], None, False
         for line in lines:
-            if block is None:
+            if other:  # a fenced block of another language
+                result.append(line)
+                other = line.strip() != "```"
+            elif block is None:
                 result.append(line)
                 if line.strip() == "```":
                     block = []
+                other = re.match(r"```\w", line) is not None
             elif line.strip() == "```":
                 fine = check(root, bin_folder, block) if block and block[0].startswith("$ ") else block
                 if same(fine, block):
@@ -72,6 +76,8 @@ def main():
                 block = None
             elif block is not None:
                 block.append(line)
+        if block is not None or other:
+            sys.exit(f"{page}: a fenced block is not closed")
         if os.environ.get("KM_UPDATE_GOLDEN"):
             open(page, "w", encoding="utf-8").write("\n".join(result))
     return 1 if failed and not os.environ.get("KM_UPDATE_GOLDEN") else 0
