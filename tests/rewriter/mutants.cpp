@@ -339,12 +339,13 @@ class Runner {
     for (int shape = 0; shape < 2; ++shape) {
       const std::size_t at = which * 2 + static_cast<std::size_t>(shape);
       const at::Tensor& input = inputs_[at];
+      // Both run even where one raises: a mutant may have changed its buffers before it did.
       const auto before = Run(stock, input);
+      const auto after = Run(result, input);
       if (!before) {
         raised = true;
         continue;
       }
-      const auto after = Run(result, input);
       if (!after) return Wrong(mutant, which, seed, "the rewritten one raises");
       changed = changed || !Same(outputs_[at], *before);
       if (!Same(*before, *after)) return Wrong(mutant, which, seed, "differs");
