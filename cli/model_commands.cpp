@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/output.h"
+#include "compiler/archive/file.h"
 #include "compiler/archive/inspect.h"
 #include "compiler/archive/module_tree.h"
 #include "compiler/archive/sites.h"
@@ -16,8 +17,6 @@ int ReportError(const std::string& model, const ArchiveError& error) {
   std::fputs(ArchiveErrorToText(model, error).c_str(), stderr);
   return error.code == ArchiveErrorCode::kCannotRead ? kBadFile : kBadInput;
 }
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 

@@ -16,11 +16,6 @@ namespace {
 constexpr const char* kPlanFile = "kernelmap/plan.json";
 constexpr const char* kReportFile = "kernelmap/report.json";
 
-std::string BaseName(const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 ApplyResult Error(const std::string& file, const std::string& message, bool usage = false) {
   return {std::nullopt, ApplyError{file, message, usage}};
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "compiler/archive/file.h"
 #include "compiler/json_writer.h"
 #include "rewriter/modules/load.h"
 #include "rewriter/verify_inputs.h"
@@ -15,8 +16,6 @@ namespace {
 
 constexpr int kWarmUp = 3;
 constexpr const char* kInputFile = "input.json";
-
-std::string BaseName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 double Seconds(torch::jit::Module& model, const std::vector<c10::IValue>& inputs) {
   const auto start = std::chrono::steady_clock::now();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
+#include "compiler/archive/file.h"
 #include "rewriter/modules/load.h"
 #include "rewriter/verify_compare.h"
 #include "rewriter/verify_float32.h"
@@ -27,8 +28,6 @@ using Tensors = std::vector<at::Tensor>;
 struct Failure {
   ApplyError error;
 };
-
-std::string BaseName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 std::string FirstLine(const std::exception& e) {
   const auto* error = dynamic_cast<const c10::Error*>(&e);

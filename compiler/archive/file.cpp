@@ -62,6 +62,8 @@ ArchiveResult<std::string> InputFile::Read(uint64_t offset, uint64_t size) const
   return bytes;
 }
 
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 ArchiveResult<std::string> Sha256File(const std::string& path) {
   ArchiveResult<InputFile> file = InputFile::Open(path);
   if (!file) return file.error();

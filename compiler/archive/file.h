@@ -36,6 +36,9 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
+/// What follows the last slash: how outputs name a file.
+std::string BaseName(const std::string& path);
+
 /// The SHA-256 of a file in lower-case hexadecimal.
 ArchiveResult<std::string> Sha256File(const std::string& path);
 
