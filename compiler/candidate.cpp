@@ -16,14 +16,18 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
 class Judge {
  public:
   Judge(const Candidate& candidate, const CandidateContext& context, std::vector<TraceStep>* trace)
-      : candidate_(candidate), ref_(candidate.ref), context_(context), trace_(trace) {}
+      : candidate_(candidate),
+        ref_(candidate.ref),
+        label_(RefLabel(candidate.ref, context.config)),
+        context_(context),
+        trace_(trace) {}
 
   CandidateResult Run() {
     switch (ref_.kind) {
       case KernelRef::Kind::kBuiltin:
         return Builtin(BuiltinCatalogue().FindKernel(ref_.name));
       case KernelRef::Kind::kLocal:
-        return Local();
+        return Stored("", "local");
       case KernelRef::Kind::kHub:
         return Hub();
     }
@@ -31,46 +35,27 @@ class Judge {
   }
 
   CandidateResult Builtin(const Kernel* kernel) {
-    if (!kernel) return Fail("present", "not_found", "`" + ref_.text + "` is not built in");
-    Pass("present", "`" + ref_.text + "` is built in");
+    if (!kernel) return Fail("present", "not_found", "`" + label_ + "` is not built in");
+    Pass("present", "`" + label_ + "` is built in");
     const Target& target = context_.target;
     if (!Contains(kernel->devices, target.device)) {
-      return Fail("variant", "no_variant", "`" + ref_.text + "` has no build for " + target.device);
+      return Fail("variant", "no_variant", "`" + label_ + "` has no build for " + target.device);
     }
-    Pass("variant", "`" + ref_.text + "` has a build for " + target.device);
+    Pass("variant", "`" + label_ + "` has a build for " + target.device);
     // A name that is no layer of the catalogue is a class: its code decides, at each site.
     const bool implements =
         std::any_of(kernel->implementations.begin(), kernel->implementations.end(),
                     [&](const Implementation& other) { return other.layer == context_.name; });
     if (!implements && BuiltinCatalogue().FindLayer(context_.name)) {
       return Fail("implements", "no_implementation",
-                  "`" + ref_.text + "` does not implement " + context_.name);
+                  "`" + label_ + "` does not implement " + context_.name);
     }
-    const bool trains = target.mode.starts_with("training");
-    if (trains || context_.mode.training) {
-      if (!kernel->backward) {
-        return Fail("backward", "no_backward",
-                    "`" + ref_.text + "` has no backward pass" +
-                        (trains ? "" : ", but is mapped for " + context_.mode.Text()));
-      }
-      Pass("backward", "`" + ref_.text + "` has a backward pass");
-    }
-    const bool compiles = target.mode.ends_with("torch_compile");
-    if (compiles || context_.mode.torch_compile) {
-      if (!kernel->torch_compile) {
-        return Fail("compile", "no_compile",
-                    "`" + ref_.text + "` does not support torch.compile" +
-                        (compiles ? "" : ", but is mapped for " + context_.mode.Text()));
-      }
-      Pass("compile", "`" + ref_.text + "` supports torch.compile");
-    }
-    if (context_.config && context_.config->deterministic.value && !kernel->deterministic) {
-      return Fail("deterministic", "not_deterministic",
-                  "`" + ref_.text + "` is not declared deterministic");
+    if (auto misfit = Misfit(kernel->backward, kernel->torch_compile, kernel->deterministic)) {
+      return *misfit;
     }
     CandidateResult result;
     KernelUse use;
-    use.ref = ref_.text;
+    use.ref = label_;
     use.name = ref_.name;
     use.trust = "builtin";
     result.kernel = std::move(use);
@@ -89,15 +74,52 @@ class Judge {
     return result;
   }
 
-  // Relative to the config, so that plans do not depend on where things lie.
-  CandidateResult Local() {
-    const std::filesystem::path config(context_.config->source->name());
-    std::error_code ignored;
-    const std::filesystem::path base = std::filesystem::absolute(config, ignored).parent_path();
-    const std::string path =
-        std::filesystem::path(ref_.repo).lexically_relative(base).generic_string();
-    return Fail("present", "not_found",
-                "local kernel `" + (path.empty() ? ref_.repo : path) + "` is not in the store");
+  // What a kernel must be able to do: for the target's mode, and for the mode it is mapped for.
+  std::optional<CandidateResult> Misfit(bool backward, bool torch_compile, bool deterministic) {
+    const bool trains = context_.target.mode.starts_with("training");
+    if (trains || context_.mode.training) {
+      if (!backward) {
+        return Fail("backward", "no_backward",
+                    "`" + label_ + "` has no backward pass" +
+                        (trains ? "" : ", but is mapped for " + context_.mode.Text()));
+      }
+      Pass("backward", "`" + label_ + "` has a backward pass");
+    }
+    const bool compiles = context_.target.mode.ends_with("torch_compile");
+    if (compiles || context_.mode.torch_compile) {
+      if (!torch_compile) {
+        return Fail("compile", "no_compile",
+                    "`" + label_ + "` does not support torch.compile" +
+                        (compiles ? "" : ", but is mapped for " + context_.mode.Text()));
+      }
+      Pass("compile", "`" + label_ + "` supports torch.compile");
+    }
+    if (context_.config && context_.config->deterministic.value && !deterministic) {
+      return Fail("deterministic", "not_deterministic",
+                  "`" + label_ + "` is not declared deterministic");
+    }
+    return std::nullopt;
+  }
+
+  // Asks the store.
+  CandidateResult Stored(std::string revision, std::string trust) {
+    StoreAnswer answer =
+        context_.store({ref_, label_, std::move(revision), context_.name, context_.target});
+    trace_->insert(trace_->end(), answer.steps.begin(), answer.steps.end());
+    if (!answer.kernel) {
+      CandidateResult result;
+      result.reason = std::move(answer.reason);
+      return result;
+    }
+    if (auto misfit = Misfit(answer.backward, answer.torch_compile, answer.deterministic)) {
+      return *misfit;
+    }
+    CandidateResult result;
+    result.kernel = std::move(answer.kernel);
+    result.kernel->ref = label_;
+    result.kernel->trust = std::move(trust);
+    result.code = std::move(answer.code);
+    return result;
   }
 
   CandidateResult Hub() {
@@ -113,8 +135,7 @@ class Judge {
       return Fail("trust", "not_trusted", std::move(distrust));
     }
     Pass("trust", "`" + ref_.Publisher() + "` is trusted: " + trust);
-    return Fail("present", "not_found",
-                "`" + ref_.repo + "@" + EffectiveRevision() + "` is not in the store");
+    return Stored(EffectiveRevision(), std::move(trust));
   }
 
   // Why the publisher is not trusted; empty, and why it is in `trust`, when it is.
@@ -149,11 +170,22 @@ class Judge {
 
   const Candidate& candidate_;
   const KernelRef& ref_;
+  const std::string label_;
   const CandidateContext& context_;
   std::vector<TraceStep>* trace_;
 };
 
 }  // namespace
+
+std::string RefLabel(const KernelRef& ref, const Config* config) {
+  if (ref.kind != KernelRef::Kind::kLocal || !config) return ref.text;
+  std::error_code ignored;
+  const std::filesystem::path base =
+      std::filesystem::absolute(config->source->name(), ignored).parent_path();
+  const std::string path =
+      std::filesystem::path(ref.repo).lexically_relative(base).generic_string();
+  return path.empty() ? ref.text : path + (ref.name.empty() ? "" : ":" + ref.name);
+}
 
 CandidateResult JudgeBuiltin(const Kernel& kernel, const Candidate& candidate,
                              const CandidateContext& context, std::vector<TraceStep>* trace) {

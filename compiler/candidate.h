@@ -15,6 +15,7 @@ struct CandidateContext {
   std::string name;  // the layer or function that is mapped
   const Target& target;
   const Environment& environment;
+  const Store& store;
   const Config* config = nullptr;  // null: the default mapping alone
   bool from_config = false;        // the candidate is the config's own, not inherited
   /// The mode that the candidate is mapped for. A kernel has to fit that too, as in Python: one
@@ -23,10 +24,15 @@ struct CandidateContext {
 };
 
 struct CandidateResult {
-  std::optional<KernelUse> kernel;  // when it can be used
+  std::optional<KernelUse> kernel;     // when it can be used
+  std::shared_ptr<const Kernel> code;  // of a kernel that is not built in
   std::optional<Reason> reason;     // when not
   bool turned_off = false;          // by USE_HUB_KERNELS
 };
+
+/// A reference as outputs show it: a local one relative to the config, so that plans do not depend
+/// on where things lie.
+std::string RefLabel(const KernelRef& ref, const Config* config);
 
 /// Judges a kernel that is built in.
 CandidateResult JudgeBuiltin(const Kernel& kernel, const Candidate& candidate,

@@ -8,6 +8,7 @@
 
 #include "compiler/config.h"
 #include "compiler/plan.h"
+#include "compiler/store.h"
 
 namespace kernelmap {
 
@@ -61,7 +62,8 @@ std::optional<Environment> ReadEnvironment(std::vector<Diagnostic>* diagnostics,
                                            std::string* error);
 
 /// The plan of a config without errors (null: the built-in mapping alone).
-Plan Resolve(const Config* config, const Target& target, const Environment& environment);
+Plan Resolve(const Config* config, const Target& target, const Environment& environment,
+             const Store& store = EmptyStore);
 
 /// All of it. `plan` is there unless there are errors; `exit_code` is then 1 for mistakes in the
 /// config, 2 for wrong flags and files that cannot be read (`error` then says which).

@@ -2,10 +2,12 @@
 // Plain data; JSON (schemas/plan.schema.json) is its truth.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/catalogue.h"
 #include "compiler/report.h"
 #include "compiler/target.h"
 
@@ -24,6 +26,7 @@ struct PlanEntry {
   Decision decision = Decision::kFallback;
   std::string mode;  // the mode whose value was taken: "inference", "fallback"
   std::optional<KernelUse> kernel;
+  std::shared_ptr<const Kernel> code;  // of a kernel that is not built in: how it is called
   std::string interval;  // "cuda>=8.0,<=8.9"; "" when unbounded
   std::vector<std::string> only, except;
   std::string guard = "semantic";

@@ -44,12 +44,14 @@ const Mapping* FindMapping(const std::vector<Mapping>& mappings, const std::stri
 class NameResolver {
  public:
   NameResolver(std::string name, const Mapping* own, std::vector<const Mapping*> inherited,
-               const Config* config, const Target& target, const Environment& environment)
+               const Config* config, const Target& target, const Environment& environment,
+               const Store& store)
       : own_(own),
         inherited_(std::move(inherited)),
         config_(config),
         target_(target),
-        environment_(environment) {
+        environment_(environment),
+        store_(store) {
     entry_.name = std::move(name);
     entry_.from_config = own != nullptr;
   }
@@ -126,16 +128,17 @@ class NameResolver {
       entry_.reason = Reason{"disabled", "mapped to \"\"", ""};
       return std::move(entry_);
     }
-    const CandidateContext context{entry_.name,        target_, environment_, config_,
+    const CandidateContext context{entry_.name,        target_, environment_, store_, config_,
                                    entry_.from_config, mode};
     std::optional<CandidateResult> first;
     for (const Candidate& candidate : value.candidates) {
-      Pass("candidate", "`" + candidate.ref.text + "`");
+      Pass("candidate", "`" + RefLabel(candidate.ref, config_) + "`");
       CandidateResult result = JudgeCandidate(candidate, context, &entry_.trace);
       if (result.kernel) {
         Take(candidate);
         entry_.decision = Decision::kKernel;
         entry_.kernel = std::move(result.kernel);
+        entry_.code = std::move(result.code);
         return std::move(entry_);
       }
       if (!first) {
@@ -162,11 +165,13 @@ class NameResolver {
   const Config* config_;
   const Target& target_;
   const Environment& environment_;
+  const Store& store_;
 };
 
 }  // namespace
 
-Plan Resolve(const Config* config, const Target& target, const Environment& environment) {
+Plan Resolve(const Config* config, const Target& target, const Environment& environment,
+             const Store& store) {
   Plan plan;
   plan.target = target;
   if (config) {
@@ -191,7 +196,7 @@ Plan Resolve(const Config* config, const Target& target, const Environment& envi
       if (const Mapping* mapping = FindMapping(*layer, name)) inherited.push_back(mapping);
     }
     plan.entries.push_back(NameResolver(name, FindMapping(own, name), std::move(inherited), config,
-                                        target, environment)
+                                        target, environment, store)
                                .Run());
   }
   return plan;

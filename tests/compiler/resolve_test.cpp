@@ -22,7 +22,8 @@ std::string Judged(const Kernel& kernel, const Target& target, const Config& con
   candidate.ref.name = "k";
   std::vector<TraceStep> trace;
   const Environment environment;
-  const CandidateContext context{"RMSNorm", target, environment,
+  const Store store = EmptyStore;
+  const CandidateContext context{"RMSNorm", target, environment,           store,
                                  &config,   true,   Mode{.fallback = true}};
   const CandidateResult result = JudgeBuiltin(kernel, candidate, context, &trace);
   EXPECT_EQ(result.kernel.has_value(), !result.reason.has_value());
@@ -62,7 +63,8 @@ TEST(Resolve, LocalReferencesArePrintedRelativeToTheConfig) {
   const Plan plan = Resolve(&config, Target{}, Environment{});
   ASSERT_EQ(plan.entries.size(), 1u);
   EXPECT_EQ(plan.entries[0].reason->code, "not_found");
-  EXPECT_EQ(plan.entries[0].reason->text, "local kernel `../kernels/norms` is not in the store");
+  EXPECT_EQ(plan.entries[0].reason->text,
+            "local kernel `../kernels/norms:RMSNorm` is not in the store");
 }
 
 TEST(Resolve, AClassNameMayBeMappedToABuiltinKernel) {
@@ -98,7 +100,8 @@ TEST(Resolve, TheDefaultMappingGivesNoTrust) {
   const Environment environment;
   std::vector<TraceStep> trace;
   const auto code = [&](bool from_config) {
-    const CandidateContext context{"A",     target,      environment,
+    const Store store = EmptyStore;
+    const CandidateContext context{"A",     target,      environment,           store,
                                    &config, from_config, Mode{.fallback = true}};
     return JudgeCandidate(candidate, context, &trace).reason->code;
   };
