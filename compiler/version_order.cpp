@@ -1,6 +1,4 @@
-// PEP 440: reading versions, their order, and their normal form.
-#include <re2/re2.h>
-
+// The order of PEP 440's versions, and their normal form.
 #include <algorithm>
 #include <cctype>
 #include <utility>
@@ -9,8 +7,6 @@
 
 namespace kernelmap {
 namespace {
-
-re2::StringPiece Piece(std::string_view text) { return {text.data(), text.size()}; }
 
 bool IsNumber(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
@@ -45,27 +41,6 @@ std::strong_ordering CompareSegments(const std::string& a, const std::string& b)
   return a <=> b;
 }
 
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-int PreKind(const std::string& word) {
-  const std::string lower = Lower(word);
-  if (lower == "a" || lower == "alpha") return 0;
-  return lower == "b" || lower == "beta" ? 1 : 2;
-}
-
-std::vector<std::string> Split(std::string_view text, std::string_view separators) {
-  std::vector<std::string> parts;
-  while (true) {
-    const size_t end = std::min(text.find_first_of(separators), text.size());
-    parts.emplace_back(text.substr(0, end));
-    if (end == text.size()) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 }  // namespace
 
 Digits Digits::Of(std::string_view digits) {
@@ -90,34 +65,6 @@ Digits Digits::Next() const {
 std::strong_ordering Digits::operator<=>(const Digits& other) const {
   if (text.size() != other.text.size()) return text.size() <=> other.text.size();
   return text <=> other.text;
-}
-
-std::optional<Version> Version::Parse(std::string_view text) {
-  // PEP 440, appendix B.
-  static const RE2 pattern(R"((?i)[ \t\n\r\f\v]*v?(?:([0-9]+)!)?([0-9]+(?:\.[0-9]+)*))"
-                           R"((?:[-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?([0-9]*))?)"
-                           R"((?:-([0-9]+)|[-_.]?(post|rev|r)[-_.]?([0-9]*))?)"
-                           R"((?:[-_.]?(dev)[-_.]?([0-9]*))?)"
-                           R"((?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?[ \t\n\r\f\v]*)");
-  std::string epoch, release, pre, pre_number, implicit_post, post, post_number, dev, dev_number,
-      local;
-  if (!RE2::FullMatch(Piece(text), pattern, &epoch, &release, &pre, &pre_number, &implicit_post,
-                      &post, &post_number, &dev, &dev_number, &local)) {
-    return std::nullopt;
-  }
-  Version version;
-  version.epoch = Digits::Of(epoch);
-  for (const std::string& part : Split(release, ".")) version.release.push_back(Digits::Of(part));
-  if (!pre.empty()) version.pre = Pre{PreKind(pre), Digits::Of(pre_number)};
-  if (!implicit_post.empty()) version.post = Digits::Of(implicit_post);
-  if (!post.empty()) version.post = Digits::Of(post_number);
-  if (!dev.empty()) version.dev = Digits::Of(dev_number);
-  if (!local.empty()) {
-    for (const std::string& part : Split(Lower(local), "-_.")) {
-      version.local.push_back(IsNumber(part) ? Digits::Of(part).text : part);
-    }
-  }
-  return version;
 }
 
 std::string Version::Text() const {
