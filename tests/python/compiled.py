@@ -1,0 +1,55 @@
+"""What the compiler makes of a dumped config. KM_PROGRAM names the program."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+ENVIRONMENT = {key: value for key, value in os.environ.items()
+               if key not in ("USE_HUB_KERNELS", "KERNELMAP_POLICY")}
+
+
+def run(text, *args):
+    """(exit code, standard output) of `kernelmap ARGS`, with `-` among ARGS a file that holds the text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "config.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        environment = dict(ENVIRONMENT, HF_HOME=folder, HF_HUB_CACHE=os.path.join(folder, "hub"))
+        done = subprocess.run([os.environ["KM_PROGRAM"], *(path if arg == "-" else arg for arg in args)],
+                              capture_output=True, text=True, env=environment, timeout=60, check=False)
+    return done.returncode, done.stdout
+
+
+def check(text):
+    """The codes of errors, and of warnings."""
+    found = json.loads(run(text, "check", "-", "--format", "json")[1])["diagnostics"]
+    return ([d["code"] for d in found if d["severity"] == "error"],
+            [d["code"] for d in found if d["severity"] == "warning"])
+
+
+def plan(text, device, capability=None, mode="inference"):
+    """Entries of the plan, by name."""
+    args = ["plan", "-", "--format", "json", "--device", device, "--mode", mode, "--torch", "2.13"]
+    if capability:
+        args += ["--capability", capability]
+    code, out = run(text, *args)
+    assert code == 0, (code, text)
+    return {entry["name"]: entry for entry in json.loads(out)["entries"]}
+
+
+def chosen(entry):
+    """(repository, revision, name) of the kernel that an entry wants first, of the Hub or local; None where
+    it wants none. The revision is None where the trace stops before the store is asked."""
+    wanted = [step["text"].strip("`") for step in entry["trace"] if step["step"] == "candidate" and step["ok"]]
+    if not wanted or wanted[0].startswith("builtin:"):
+        return None
+    repo, _, name = wanted[0].partition(":")
+    repo, _, revision = repo.partition("@")
+    for step in entry["trace"]:
+        at = re.match(r"`([^`@]+)@([^`]+)`", step["text"])
+        if step["step"] == "present" and at and at[1] == repo:
+            revision = at[2]
+            break
+    return repo, revision or None, name
