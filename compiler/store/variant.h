@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/target.h"
@@ -25,17 +26,34 @@ struct System {
 };
 
 /// The system that a target means: its torch and backend version, this machine's architecture and
-/// operating system. ROCm and CUDA without a version in the target: the backend has none.
+/// operating system; of torch the new C++ ABI, which its builds for Linux have. ROCm and CUDA
+/// without a version in the target: the backend has none, and no variant that needs one suits.
 System SystemOf(const Target& target);
 
+/// What torch.version and torch.backends say of a build of torch.
+struct TorchBuild {
+  std::optional<std::string> cuda, hip, xpu;
+  bool mps = false, neuron = false, tpu = false;
+};
+
+/// The backend of a build of torch: "cuda 12.8", "rocm 6.4", "metal", "cpu".
+std::string BackendOf(const TorchBuild& build);
+/// A backend as variants write it: "cu128" of "cuda 12.8".
+std::string BackendTag(std::string_view backend);
+
+/// Names are in normal form: a directory that is called otherwise is in `renamed`, and the library
+/// looks for it in vain.
 struct VariantChoice {
   std::optional<std::string> chosen;            // the best; nothing when none is accepted
   std::vector<std::string> tied;                // others that are as good as the chosen
   std::vector<std::string> accepted;            // best first
   std::map<std::string, std::string> rejected;  // name -> why
   std::vector<std::string> unparsable;
+  std::map<std::string, std::string> renamed;  // directory -> normal form, where they differ
 };
 
+/// Equally good variants come in the order of their names: Python's order among them is random.
+/// On a Python without the global lock, variants with an architecture are in no list.
 VariantChoice ChooseVariant(const std::vector<std::string>& names, const System& system);
 
 }  // namespace kernelmap
