@@ -31,7 +31,7 @@ def output(*command):
     return json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
 
 
-for example in sorted((root / "examples").iterdir()):
+for example in sorted((root / "examples").rglob("*")):
     if example.suffix not in (".toml", ".json"):
         continue
     text = example.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the compiler makes of a dumped config. KM_PROGRAM names the program."""
+"""What the compiler makes of a config, for tests in Python. KM_PROGRAM names the program."""
 
 import json
 import os
@@ -6,20 +6,23 @@ import re
 import subprocess
 import tempfile
 
-ENVIRONMENT = {key: value for key, value in os.environ.items()
-               if key not in ("USE_HUB_KERNELS", "KERNELMAP_POLICY")}
+
+def execute(args, environment=None):
+    """(exit code, standard output) of the program, with nothing of the caller's environment that changes plans."""
+    clean = {key: value for key, value in os.environ.items() if key not in ("USE_HUB_KERNELS", "KERNELMAP_POLICY")}
+    done = subprocess.run([os.environ["KM_PROGRAM"], *args], capture_output=True, text=True, timeout=60, check=False,
+                          env={**clean, **(environment or {})})
+    return done.returncode, done.stdout
 
 
 def run(text, *args):
-    """(exit code, standard output) of `kernelmap ARGS`, with `-` among ARGS a file that holds the text."""
+    """The same, with `-` among ARGS a file that holds the text, and an empty cache of kernels."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "config.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        environment = dict(ENVIRONMENT, HF_HOME=folder, HF_HUB_CACHE=os.path.join(folder, "hub"))
-        done = subprocess.run([os.environ["KM_PROGRAM"], *(path if arg == "-" else arg for arg in args)],
-                              capture_output=True, text=True, env=environment, timeout=60, check=False)
-    return done.returncode, done.stdout
+        return execute([path if arg == "-" else arg for arg in args],
+                       {"HF_HOME": folder, "HF_HUB_CACHE": os.path.join(folder, "hub")})
 
 
 def check(text):
@@ -45,8 +48,8 @@ def chosen(entry):
     wanted = [step["text"].strip("`") for step in entry["trace"] if step["step"] == "candidate" and step["ok"]]
     if not wanted or wanted[0].startswith("builtin:"):
         return None
-    repo, _, name = wanted[0].partition(":")
-    repo, _, revision = repo.partition("@")
+    repo, _, name = wanted[0].rpartition(":") if ":" in wanted[0].rpartition("/")[2] else (wanted[0], "", "")
+    repo, _, revision = (repo, "", "") if repo.startswith((".", "/")) else repo.partition("@")
     for step in entry["trace"]:
         at = re.match(r"`([^`@]+)@([^`]+)`", step["text"])
         if step["step"] == "present" and at and at[1] == repo:
