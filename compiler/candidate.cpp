@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "compiler/binding.h"
 #include "compiler/catalogue.h"
 
 namespace kernelmap {
@@ -135,6 +136,9 @@ class Judge {
       return Fail("trust", "not_trusted", std::move(distrust));
     }
     Pass("trust", "`" + ref_.Publisher() + "` is trusted: " + trust);
+    const Binding* binding = FindBinding(ref_.repo);
+    const std::string why = binding ? binding->WhyPythonOnly(ref_.name) : "";
+    if (!why.empty()) return Fail("binding", "python_only", "`" + label_ + "` is " + why);
     return Stored(EffectiveRevision(), std::move(trust));
   }
 
