@@ -37,6 +37,10 @@ void AddOption(Option option, CLI::App* app, Args* args) {
       app->add_option("--format", args->format, "text or json")
           ->check(CLI::IsMember({"text", "json"}));
       break;
+    case Option::kCheckFormat:
+      app->add_option("--format", args->format, "text, json, sarif, or github for its annotations")
+          ->check(CLI::IsMember({"text", "json", "sarif", "github"}));
+      break;
     case Option::kOutput:
       app->add_option("-o", args->output, "write the result to this file; - is standard output");
       break;

@@ -27,6 +27,7 @@ struct Args {
 /// The options a command takes beside its inputs.
 enum class Option {
   kFormat,
+  kCheckFormat,
   kOutput,
   kStrict,
   kProve,

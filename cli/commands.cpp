@@ -16,36 +16,6 @@ namespace kernelmap {
 
 const char* Version() { return KM_VERSION; }
 
-int RunCheck(const Args& args) {
-  std::vector<Diagnostic> all;
-  size_t errors = 0, warnings = 0;
-  int unreadable = 0;
-  for (const std::string& path : args.inputs) {
-    std::string error;
-    const std::optional<Loaded> loaded = LoadConfig(path, &error);
-    if (!loaded) {  // the others are still worth reading
-      unreadable = UsageError(error);
-      continue;
-    }
-    all.insert(all.end(), loaded->diagnostics.begin(), loaded->diagnostics.end());
-    errors += loaded->errors;
-    warnings += loaded->warnings;
-  }
-  if (args.format == "json") {
-    if (const int code = WriteResult(args.output, DiagnosticsToJson(all))) return code;
-  } else {
-    PrintDiagnostics(all);
-    std::string summary;
-    if (errors + warnings > 0) {
-      summary = std::to_string(errors) + (errors == 1 ? " error, " : " errors, ") +
-                std::to_string(warnings) + (warnings == 1 ? " warning\n" : " warnings\n");
-    }
-    if (const int code = WriteResult(args.output, summary)) return code;
-  }
-  if (unreadable) return unreadable;
-  return errors > 0 || (args.strict && warnings > 0) ? 1 : 0;
-}
-
 int RunPlan(const Args& args) {
   std::optional<std::string> config;
   if (!args.inputs.empty()) config = args.inputs.front();
@@ -73,11 +43,11 @@ const std::vector<Command>& Commands() {
   constexpr size_t kMany = std::numeric_limits<size_t>::max();
   static const std::vector<Command> commands = {
       {"check",
-       "check CONFIG… [--format text|json] [--strict] [-o FILE]",
+       "check CONFIG… [--format text|json|sarif|github] [--strict] [-o FILE]",
        "every error and warning of the configs",
        1,
        kMany,
-       {Option::kFormat, Option::kOutput, Option::kStrict},
+       {Option::kCheckFormat, Option::kOutput, Option::kStrict},
        RunCheck},
       {"plan",
        "plan [CONFIG] [--model MODEL [--prove]] [--device D] [--capability C] [--mode M] "

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "compiler/archive/error.h"
 #include "compiler/catalogue.h"
 #include "compiler/compile.h"
 #include "compiler/diagnostics.h"
@@ -25,14 +27,14 @@ const std::vector<Explanation>& Explanations() {
   static const std::vector<Explanation> explanations = [] {
     std::vector<Explanation> list;
     for (const DiagnosticKind* kind : DiagnosticKinds()) {
-      const bool error = kind->severity == Severity::kError;
       list.push_back({std::string(kind->code),
-                      std::string(error ? "error: " : "warning: ") + std::string(kind->format),
+                      std::string(SeverityName(kind->severity)) + ": " + DiagnosticTitle(*kind),
                       std::string(kind->explanation)});
     }
-#define KM_ARCHIVE_ERROR(code, name, explanation) \
-  list.push_back({#code, "error: " #name, explanation});
-#include "compiler/archive/errors.def"
+    for (const ArchiveErrorKind& kind : ArchiveErrorKinds()) {
+      list.push_back({std::string(kind.code), "error: " + std::string(kind.title),
+                      std::string(kind.explanation)});
+    }
     for (const ReasonKind& reason : ReasonKinds()) {
       list.push_back({std::string(reason.code), "reason: " + std::string(reason.text),
                       std::string(reason.explanation)});
@@ -70,6 +72,24 @@ const Explanation* FindCode(std::string_view text) {
     if (same) return &explanation;
   }
   return nullptr;
+}
+
+constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
+#define KM_EXAMPLE(code, text) {#code, text},
+#include "cli/examples.def"
+};
+
+// What checking the example of a code finds; empty when the code has none.
+std::string ExampleText(std::string_view code) {
+  for (const auto& [example, text] : kExamples) {
+    if (example != code) continue;
+    const Loaded loaded = LoadConfigText(
+        text.starts_with("{") ? "kernelmap.json" : "kernelmap.toml", std::string(text));
+    std::vector<Diagnostic> found = loaded.diagnostics;
+    std::erase_if(found, [&](const Diagnostic& other) { return other.kind->code != code; });
+    return "\nFor example:\n\n" + DiagnosticsToText(found, false);
+  }
+  return "";
 }
 
 std::string TraceText(const PlanEntry& entry, const Target& target) {
@@ -112,8 +132,8 @@ int ExplainName(const std::optional<std::string>& config, const std::string& nam
 int RunExplain(const Args& args) {
   if (args.inputs.size() == 2) return ExplainName(args.inputs[0], args.inputs[1], args);
   if (const Explanation* found = FindCode(args.inputs[0])) {
-    return WriteResult(args.output,
-                       found->code + ": " + found->title + "\n\n" + Wrap(found->text, 80));
+    return WriteResult(args.output, found->code + ": " + found->title + "\n\n" +
+                                        Wrap(found->text, 80) + ExampleText(found->code));
   }
   return ExplainName(std::nullopt, args.inputs[0], args);
 }

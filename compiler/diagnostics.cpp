@@ -23,6 +23,12 @@ const std::vector<const DiagnosticKind*>& DiagnosticKinds() {
   return kinds;
 }
 
+std::string_view SeverityName(Severity severity) {
+  return severity == Severity::kError ? "error" : "warning";
+}
+
+std::string DiagnosticTitle(const DiagnosticKind& kind) { return FormatTitle(kind.format); }
+
 Diagnostics::Addition& Diagnostics::Addition::Help(std::string text) {
   if (diagnostic_ && !text.empty()) diagnostic_->help.push_back(std::move(text));
   return *this;
@@ -44,10 +50,15 @@ Diagnostics::Addition Diagnostics::Add(const DiagnosticKind& kind, Span span,
 void Diagnostics::Sort() {
   std::stable_sort(list_.begin(), list_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return Order(a) < Order(b); });
-  const auto same =
-      std::unique(list_.begin(), list_.end(),
-                  [](const Diagnostic& a, const Diagnostic& b) { return Order(a) == Order(b); });
-  list_.erase(same, list_.end());
+  std::vector<Diagnostic> kept;
+  for (Diagnostic& diagnostic : list_) {
+    if (kept.empty() || Order(kept.back()) != Order(diagnostic)) {
+      kept.push_back(std::move(diagnostic));
+    } else {
+      (diagnostic.kind->severity == Severity::kError ? errors_ : warnings_)--;
+    }
+  }
+  list_ = std::move(kept);
 }
 
 }  // namespace kernelmap

@@ -15,12 +15,14 @@
 namespace kernelmap {
 
 enum class Severity { kError, kWarning };
+/// "error" or "warning".
+std::string_view SeverityName(Severity severity);
 
 struct DiagnosticKind {
   std::string_view code;  // "KM0201"
   std::string_view name;  // "UnknownKey"
   Severity severity;
-  std::string_view format;  // `{}` stands for an argument
+  std::string_view format;  // `{}` or `{word}` stands for an argument
   std::string_view explanation;
 };
 
@@ -31,9 +33,7 @@ inline constexpr Severity Warning = Severity::kWarning;
 
 constexpr size_t CountPlaceholders(std::string_view format) {
   size_t count = 0;
-  for (size_t i = 0; i + 1 < format.size(); ++i) {
-    if (format[i] == '{' && format[i + 1] == '}') ++count;
-  }
+  for (const char c : format) count += c == '{';
   return count;
 }
 
@@ -58,6 +58,9 @@ struct Diag {
 
 /// Every kind, in the order of diagnostics.def.
 const std::vector<const DiagnosticKind*>& DiagnosticKinds();
+
+/// What a kind is about, without an argument: "unknown key `KEY` in TABLE".
+std::string DiagnosticTitle(const DiagnosticKind& kind);
 
 struct Label {
   Span span;
@@ -102,7 +105,7 @@ class Diagnostics {
   size_t errors() const { return errors_; }
   size_t warnings() const { return warnings_; }
 
-  /// By place, then code; equal ones once.
+  /// By place, then code; equal ones once, and counted once.
   void Sort();
 
  private:
@@ -119,5 +122,14 @@ std::string DiagnosticsToText(const std::vector<Diagnostic>& list, bool color);
 
 /// kernelmap-check/1, ending in a newline.
 std::string DiagnosticsToJson(const std::vector<Diagnostic>& list);
+
+/// A SARIF 2.1.0 log. `failures`: messages about files that could not be read. `version`:
+/// kernelmap's own.
+std::string DiagnosticsToSarif(const std::vector<Diagnostic>& list,
+                               const std::vector<std::string>& failures, std::string_view version);
+
+/// Workflow commands of GitHub Actions, a line each.
+std::string DiagnosticsToGithub(const std::vector<Diagnostic>& list,
+                                const std::vector<std::string>& failures);
 
 }  // namespace kernelmap

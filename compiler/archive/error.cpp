@@ -4,7 +4,7 @@ namespace kernelmap {
 
 const std::vector<ArchiveErrorKind>& ArchiveErrorKinds() {
   static const std::vector<ArchiveErrorKind> kinds = {
-#define KM_ARCHIVE_ERROR(code, name, explanation) {#code, #name, explanation},
+#define KM_ARCHIVE_ERROR(code, name, title, explanation) {#code, #name, title, explanation},
 #include "compiler/archive/errors.def"
   };
   return kinds;

@@ -12,13 +12,14 @@ namespace kernelmap {
 
 /// One a line of errors.def.
 enum class ArchiveErrorCode {
-#define KM_ARCHIVE_ERROR(code, name, explanation) k##name,
+#define KM_ARCHIVE_ERROR(code, name, title, explanation) k##name,
 #include "compiler/archive/errors.def"
 };
 
 struct ArchiveErrorKind {
   std::string_view code;  // "KM0804"
   std::string_view name;  // "Truncated"
+  std::string_view title;
   std::string_view explanation;
 };
 
