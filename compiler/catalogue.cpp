@@ -83,7 +83,8 @@ Layer ReadLayer(const EmbeddedFile& file) {
   const EmbeddedReader reader(file);
   const Node& root = reader.root();
   reader.AllowKeys(root,
-                   {"name", "function", "classes", "hints", "input", "operations", "reference"});
+                   {"name", "function", "classes", "hints", "input", "operations", "attributes",
+                    "reference"});
   Layer layer;
   layer.name = reader.Text(root, "name");
   layer.function = reader.Bool(root, "function", false);
@@ -91,9 +92,15 @@ Layer ReadLayer(const EmbeddedFile& file) {
   layer.hints = reader.Texts(root, "hints");
   layer.input = reader.Texts(root, "input");
   layer.operations = reader.Texts(root, "operations");
+  if (const Member* attributes = root.Find("attributes")) {
+    for (const Member& member : attributes->value.members) {
+      layer.attributes[member.key] = reader.Texts(attributes->value, member.key);
+    }
+  }
   for (const Node& item : reader.Tables(root, "reference")) {
-    reader.AllowKeys(item, {"name", "source"});
-    layer.references.push_back({reader.Text(item, "name"), reader.Text(item, "source")});
+    reader.AllowKeys(item, {"name", "source", "by_name"});
+    layer.references.push_back({reader.Text(item, "name"), reader.Text(item, "source"),
+                                reader.Bool(item, "by_name", true)});
   }
   return layer;
 }
@@ -126,7 +133,8 @@ Kernel ReadKernel(const EmbeddedFile& file) {
         .source = reader.Text(item, "source"),
         .same_dtype = reader.Texts(item, "same_dtype"),
         .rank = {},
-        .contiguous_output = reader.Bool(item, "contiguous_output", true)};
+        .contiguous_output = reader.Bool(item, "contiguous_output", true),
+        .adapter = std::nullopt};
     if (const Member* rank = item.Find("rank")) {
       for (const Member& member : rank->value.members) {
         if (!member.value.Is(Node::Kind::kInteger)) {

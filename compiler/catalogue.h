@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ namespace kernelmap {
 struct Reference {
   std::string name;  // unique within the layer: "llama"
   std::string source;
+  /// Whether a kernel of the Hub that says no more than the layer's name stands for this form too.
+  bool by_name = true;
 };
 
 struct Layer {
@@ -27,7 +30,19 @@ struct Layer {
   std::vector<std::string> hints;       // class names (or suffixes) that may be it
   std::vector<std::string> input;       // parameters of the references that are the module's inputs
   std::vector<std::string> operations;  // of functions: one that is the function already
-  std::vector<Reference> references;    // tried in this order
+  /// How modules call what the references' other parameters are: `eps` -> `variance_epsilon`. A
+  /// parameter's own name always counts.
+  std::map<std::string, std::vector<std::string>> attributes;
+  std::vector<Reference> references;  // tried in this order
+};
+
+/// The op that an archive calls where a kernel is not built in, and what it runs; compiled when the
+/// archive is loaded (compiler/store/hub_kernel.h).
+struct Adapter {
+  std::string op;       // kernelmap_hub::OP
+  std::string schema;   // "(Tensor x, Tensor weight, float eps) -> Tensor"
+  std::string forward;  // TorchScript of the kernel's layer, in which `ops` are its operations
+  std::string stock;    // TorchScript of what it stands for; "" where only a name was trusted
 };
 
 /// How a kernel computes a layer: `source` is TorchScript whose `def forward(...)` has the same
@@ -39,6 +54,7 @@ struct Implementation {
   std::vector<std::string> same_dtype;  // parameters that must have one dtype, when they are bound
   std::map<std::string, int> rank;      // parameters that must have this number of dimensions
   bool contiguous_output = true;        // false: a consumer that needs strides gets a copy
+  std::optional<Adapter> adapter;       // which `source` calls
 };
 
 struct Kernel {

@@ -30,8 +30,7 @@ TEST(Binding, WrongFiles) {
   EXPECT_EQ(Wrong("python_only = []"), "no `repo` in a binding");
   EXPECT_EQ(Wrong("repo = 1"), "`repo` must be a string, not a whole number");
   EXPECT_EQ(Wrong("repo = \"a/b\"\npython_onyl = []"), "unknown key `python_onyl` in a binding");
-  EXPECT_EQ(Wrong("repo = \"a/b\"\n[[python_only]]\nnames = [\"X\"]"),
-            "no `why` in `python_only`");
+  EXPECT_EQ(Wrong("repo = \"a/b\"\n[[python_only]]\nnames = [\"X\"]"), "no `why` in `python_only`");
   EXPECT_EQ(Wrong("repo = \"a/b\"\npython_only = [1]"),
             "`python_only` must be a list of tables, not a whole number");
 }

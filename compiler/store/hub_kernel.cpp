@@ -1,0 +1,231 @@
+#include "compiler/store/hub_kernel.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <utility>
+
+#include "compiler/sha256.h"
+
+namespace kernelmap {
+namespace {
+
+// The name of a type in an op's schema; "" for one that has none here.
+std::string SchemaType(const std::string& type) {
+  static const std::map<std::string, std::string, std::less<>> kTypes = {
+      {"", "Tensor"},   {"Tensor", "Tensor"}, {"int", "int"},        {"float", "float"},
+      {"bool", "bool"}, {"str", "str"},       {"List[int]", "int[]"}};
+  if (type.starts_with("Optional[") && type.ends_with("]")) {
+    const std::string inner = SchemaType(type.substr(9, type.size() - 10));
+    return inner.empty() ? "" : inner + "?";
+  }
+  const auto it = kTypes.find(type);
+  return it == kTypes.end() ? "" : it->second;
+}
+
+// "(Tensor, Tensor)" of "Tuple[Tensor, Tensor]".
+std::string SchemaReturns(const std::string& type) {
+  if (!type.starts_with("Tuple[") || !type.ends_with("]")) return SchemaType(type);
+  std::string text = type.substr(6, type.size() - 7), list;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(", ", at), text.size());
+    const std::string item = SchemaType(text.substr(at, comma - at));
+    if (item.empty()) return "";
+    list += (list.empty() ? "" : ", ") + item;
+    at = comma + 2;
+  }
+  return "(" + list + ")";
+}
+
+std::string TypeOfDefault(const std::string& text) {
+  if (text == "True" || text == "False") return "bool";
+  if (text == "None") return "Optional[Tensor]";
+  if (text.starts_with('"') || text.starts_with('\'')) return "str";
+  return text.find_first_of(".e") == std::string::npos ? "int" : "float";
+}
+
+// What a default may be: a number, a string, True, False or None.
+bool IsLiteral(const std::string& text) {
+  if (text == "True" || text == "False" || text == "None") return true;
+  if (text.starts_with('"') || text.starts_with('\'')) return true;
+  return !text.empty() && text.find_first_not_of("0123456789.e+-") == std::string::npos;
+}
+
+std::string Identifier(std::string text) {
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
+std::string OpName(const KernelOrigin& origin, const Adapter& adapter) {
+  std::string all;
+  for (const std::string* part : {&origin.repo, &origin.commit, &origin.digest, &origin.name,
+                                  &adapter.schema, &adapter.forward, &adapter.stock}) {
+    all += std::to_string(part->size()) + ":" + *part;
+  }
+  std::string digest = origin.digest.substr(origin.digest.find('-') + 1);
+  const std::string version = (origin.commit.empty() ? digest : origin.commit).substr(0, 8);
+  const std::string where = origin.repo.empty() ? "local" : origin.repo;
+  return Identifier(where + "_" + version) + "__" + Identifier(origin.name) + "_" +
+         Sha256(all).substr(0, 12);
+}
+
+// The parameter of a reference that a module's attribute is; "" when none is.
+std::string ParameterOf(const Layer& layer, const SourceSignature& reference,
+                        const std::string& attribute) {
+  for (const SourceParameter& parameter : reference.parameters) {
+    const auto usual = layer.attributes.find(parameter.name);
+    const bool known =
+        usual != layer.attributes.end() &&
+        std::find(usual->second.begin(), usual->second.end(), attribute) != usual->second.end();
+    if (known || parameter.name == attribute) return parameter.name;
+  }
+  return "";
+}
+
+// How many parameters of a reference are what forward is called with; they are the first.
+size_t InputCount(const Layer& layer, const SourceSignature& reference) {
+  if (layer.function) return reference.parameters.size();
+  size_t count = 0;
+  while (count < reference.parameters.size() &&
+         std::find(layer.input.begin(), layer.input.end(), reference.parameters[count].name) !=
+             layer.input.end()) {
+    ++count;
+  }
+  return count;
+}
+
+// Why forward cannot be called with the inputs of a reference; "" when it can.
+std::string WrongInputs(const Layer& layer, const SourceSignature& reference, size_t inputs,
+                        const LayerSource& source) {
+  const std::vector<SourceParameter>& parameters = source.signature.parameters;
+  if (parameters.size() < inputs) {
+    return "takes " + std::to_string(parameters.size()) + " inputs, not " + std::to_string(inputs);
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (i >= inputs && !parameters[i].otherwise) return "needs `" + parameters[i].name + "`";
+    if (i >= inputs && !IsLiteral(*parameters[i].otherwise)) {
+      return "has a default of `" + parameters[i].name + "` that is no literal";
+    }
+    // Of a function the order alone says too little.
+    if (i < inputs && layer.function && parameters[i].name != reference.parameters[i].name) {
+      return "takes `" + parameters[i].name + "` where " + layer.name + " has `" +
+             reference.parameters[i].name + "`";
+    }
+  }
+  return "";
+}
+
+Reason NoImplementation(const std::string& text) { return {"no_implementation", text, ""}; }
+
+}  // namespace
+
+std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource& source,
+                                   const SourceSignature& called,
+                                   const std::vector<std::string>& attributes, size_t inputs,
+                                   const std::string& stock) {
+  Adapter adapter;
+  adapter.stock = stock;
+  std::string parameters, schema;
+  for (size_t i = 0; i < called.parameters.size(); ++i) {
+    const SourceParameter& parameter = called.parameters[i];
+    const std::string type = SchemaType(parameter.type);
+    if (type.empty()) return std::nullopt;
+    std::string name = "unused_" + parameter.name;
+    if (i < inputs) name = source.signature.parameters[i].name;
+    for (size_t a = 0; a < attributes.size(); ++a) {
+      if (attributes[a] == parameter.name) name = "self_" + source.attributes[a];
+    }
+    const std::string separator = i == 0 ? "" : ", ";
+    parameters += separator + name + ": " + (parameter.type.empty() ? "Tensor" : parameter.type);
+    schema += separator + type + " " + parameter.name;
+  }
+  const std::string returns = SchemaReturns(called.returns);
+  if (returns.empty()) return std::nullopt;
+  adapter.schema = "(" + schema + ") -> " + returns;
+  adapter.forward = source.helpers + "def forward(" + parameters + ") -> " +
+                    (called.returns.empty() ? "Tensor" : called.returns) + ":\n";
+  // Two attributes may be one parameter, `self.eps` and `self.variance_epsilon`: it has one name.
+  for (size_t a = 0; a < attributes.size(); ++a) {
+    const auto last = std::find(attributes.rbegin(), attributes.rend(), attributes[a]);
+    const size_t named = attributes.size() - 1 - static_cast<size_t>(last - attributes.rbegin());
+    if (named == a) continue;
+    adapter.forward +=
+        "    self_" + source.attributes[a] + " = self_" + source.attributes[named] + "\n";
+  }
+  for (size_t i = inputs; i < source.signature.parameters.size(); ++i) {
+    const SourceParameter& extra = source.signature.parameters[i];
+    const std::string value = extra.otherwise.value_or("None");
+    adapter.forward += "    " + extra.name + ": " +
+                       (extra.type.empty() ? TypeOfDefault(value) : extra.type) + " = " + value +
+                       "\n";
+  }
+  adapter.forward += source.body;
+  adapter.op = OpName(origin, adapter);
+  return adapter;
+}
+
+std::string AdapterCall(const Adapter& adapter, const SourceSignature& called) {
+  std::string parameters, names;
+  for (const SourceParameter& p : called.parameters) {
+    const std::string separator = parameters.empty() ? "" : ", ";
+    parameters += separator + p.name + ": " + (p.type.empty() ? "Tensor" : p.type);
+    names += separator + p.name;
+  }
+  return "def forward(" + parameters + ") -> " +
+         (called.returns.empty() ? "Tensor" : called.returns) +
+         ":\n    return torch.ops.kernelmap_hub." + adapter.op + "(" + names + ")\n";
+}
+
+HubKernel MakeHubKernel(const KernelOrigin& origin, const std::string& layers, const Layer* layer) {
+  auto read = ReadLayerSource(layers, origin.name);
+  if (const auto* problem = std::get_if<LayerProblem>(&read)) {
+    const std::string line =
+        problem->line > 0 ? " (line " + std::to_string(problem->line) + ")" : "";
+    return {nullptr, Reason{problem->missing ? "no_implementation" : "python_only",
+                            "its layers.py has " + problem->what + line, ""}};
+  }
+  const LayerSource& source = std::get<LayerSource>(read);
+  auto kernel = std::make_shared<Kernel>();
+  kernel->name = origin.name;
+  kernel->dtypes = {"float32", "bfloat16", "float16"};
+  kernel->deterministic = false;
+  if (!layer) return {kernel, std::nullopt};
+  std::string wrong;
+  for (const Reference& reference : layer->references) {
+    const std::optional<SourceSignature> signature = ReadForwardSignature(reference.source);
+    if (!reference.by_name || !signature) continue;
+    const size_t inputs = InputCount(*layer, *signature);
+    std::string problem = WrongInputs(*layer, *signature, inputs, source);
+    std::vector<std::string> attributes;
+    for (const std::string& attribute : source.attributes) {
+      attributes.push_back(ParameterOf(*layer, *signature, attribute));
+      if (attributes.back().empty() && problem.empty()) {
+        problem = "reads `self." + attribute + "`, which " + layer->name + " does not have";
+      }
+    }
+    std::optional<Adapter> adapter;
+    if (problem.empty()) {
+      adapter = MakeAdapter(origin, source, *signature, attributes, inputs, reference.source);
+      if (!adapter) problem = "has a parameter of a type that operations do not have";
+    }
+    if (wrong.empty()) wrong = problem;
+    if (!adapter) continue;
+    Implementation implementation;
+    implementation.layer = layer->name;
+    implementation.references = {reference.name};
+    implementation.source = AdapterCall(*adapter, *signature);
+    implementation.contiguous_output = false;
+    implementation.adapter = std::move(adapter);
+    kernel->implementations.push_back(std::move(implementation));
+  }
+  if (kernel->implementations.empty()) {
+    return {nullptr,
+            NoImplementation("`" + origin.name + "` " +
+                             (wrong.empty() ? "stands for no form of " + layer->name : wrong))};
+  }
+  return {kernel, std::nullopt};
+}
+
+}  // namespace kernelmap
