@@ -123,7 +123,9 @@ class ValueBinder {
       if (ref->revision) candidate.revision = ref->revision->text;
       CheckName(*ref, text);
     }
-    if (metadata) Metadata(*metadata, ref ? &*ref : nullptr, &candidate);
+    const Member* kernel = metadata ? metadata->Find("kernel") : nullptr;
+    const bool table = kernel && &kernel->value == &text;  // else a pair: `kernel` is no metadata
+    if (metadata) Metadata(*metadata, table, ref ? &*ref : nullptr, &candidate);
     if (diagnostics_->errors() != errors) return std::nullopt;
     Value value;
     value.span = text.span;
@@ -144,13 +146,16 @@ class ValueBinder {
     }
   }
 
-  void Metadata(const Node& table, const KernelRef* ref, Candidate* candidate) {
+  void Metadata(const Node& table, bool has_kernel, const KernelRef* ref, Candidate* candidate) {
     const Member *version = table.Find("version"), *revision = table.Find("revision");
     for (const Member& member : table.members) {
       if (member.key == "version") {
         Version(member, candidate);
       } else if (member.key == "revision") {
         if (const auto text = BindText(member, diagnostics_)) candidate->revision = *text;
+        if (member.value.Is(Node::Kind::kString) && !IsGitRef(member.value.text)) {
+          diagnostics_->Report<Diag::BadRevision>(member.value.span, member.value.text);
+        }
       } else if (member.key == "trust_remote_code") {
         candidate->trust_remote_code = BindBool(member, diagnostics_).value_or(false);
       } else if (member.key == "only") {
@@ -163,9 +168,9 @@ class ValueBinder {
         if (candidate->guard != "semantic") {
           diagnostics_->Report<Diag::GuardNotApplied>(member.value.span, candidate->guard);
         }
-      } else if (member.key != "kernel") {
+      } else if (!has_kernel || member.key != "kernel") {
         std::vector<std::string> keys = kMetadataKeys;
-        if (table.Find("kernel")) keys.push_back("kernel");
+        if (has_kernel) keys.push_back("kernel");
         ReportUnknownKey(member, "`" + name_ + "`", keys, diagnostics_);
       }
     }

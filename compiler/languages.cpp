@@ -22,17 +22,6 @@ bool IsRepositoryPart(std::string_view text) {
          text.find("--") == std::string_view::npos && text.find("..") == std::string_view::npos;
 }
 
-bool IsGitRef(std::string_view text) {
-  if (text.empty() || text.front() == '/' || text.back() == '/' || text.front() == '-' ||
-      text.back() == '.' || text.find("..") != std::string_view::npos ||
-      text.find("//") != std::string_view::npos || text.find("@{") != std::string_view::npos) {
-    return false;
-  }
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return c > 0x20 && c != 0x7F && std::string_view("~^:?*[\\").find(c) == std::string_view::npos;
-  });
-}
-
 bool TooLong(const SubText& text, Diagnostics* diagnostics) {
   if (text.text.size() <= kMaxText) return false;
   diagnostics->Report<Diag::TextTooLong>(text.whole, kMaxText);
@@ -57,6 +46,17 @@ std::string HelpForRef(std::string_view text) {
 }
 
 }  // namespace
+
+bool IsGitRef(std::string_view text) {
+  if (text.empty() || text.front() == '/' || text.back() == '/' || text.front() == '-' ||
+      text.back() == '.' || text.find("..") != std::string_view::npos ||
+      text.find("//") != std::string_view::npos || text.find("@{") != std::string_view::npos) {
+    return false;
+  }
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return c > 0x20 && c != 0x7F && std::string_view("~^:?*[\\").find(c) == std::string_view::npos;
+  });
+}
 
 Span SubText::At(size_t from, size_t to) const {
   if (!verbatim) return whole;

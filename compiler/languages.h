@@ -57,6 +57,8 @@ struct KernelRef {
 };
 
 std::optional<KernelRef> ParseKernelRef(const SubText& text, Diagnostics* diagnostics);
+/// Whether git allows the text as the name of a tag or branch; commits are such names too.
+bool IsGitRef(std::string_view text);
 /// What stands after an @: version specifiers when it starts like one.
 std::optional<Revision> ParseRevision(const SubText& text, Diagnostics* diagnostics);
 

@@ -3,6 +3,7 @@
 schemas.py SOURCE_FOLDER KERNELMAP REPORT_SAMPLE
 """
 
+import functools
 import json
 import pathlib
 import subprocess
@@ -15,6 +16,7 @@ root, program, report_sample = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[
 failures, counts = [], {}
 
 
+@functools.cache
 def validator(name):
     schema = json.loads((root / f"schemas/{name}.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)

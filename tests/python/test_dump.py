@@ -13,13 +13,13 @@ import kernelmap
 from standins import (CUDAProperties, Device, FuncRepository, KernelConfig, LayerRepository, LocalLayerRepository,
                       LockedLayerRepository, Mode, ROCMProperties)
 
-LIGER = "kernels-community/liger-kernels"
-NORM = f"{LIGER}:LigerRMSNorm"
+NORMS = "kernels-community/norms"
+NORM = f"{NORMS}:RMSNorm"
 FUSED = (("RMSNorm", "model.layers.*.post_attention_layernorm"), ("MLP", "model.layers.*.mlp"))
 
 
-def liger(name="LigerRMSNorm", **more):
-    return LayerRepository(LIGER, layer_name=name, **(more or {"version": 3}))
+def layer(name="RMSNorm", **more):
+    return LayerRepository(NORMS, layer_name=name, **(more or {"version": 3}))
 
 
 class Shapes(unittest.TestCase):
@@ -27,8 +27,8 @@ class Shapes(unittest.TestCase):
         config = KernelConfig({
             "RMSNorm": NORM,
             "SiLU": "",
-            "SwiGLUMLP": (f"{LIGER}:LigerSwiGLUMLP", {"version": 3, "trust_remote_code": False}),
-            "GeGLUMLP": {"cuda": (f"{LIGER}:LigerGEGLUMLP", {"revision": "v3", "version": None}), "rocm": "o/r:G"},
+            "SwiGLUMLP": (f"{NORMS}:SwiGLUMLP", {"version": 3, "trust_remote_code": False}),
+            "GeGLUMLP": {"cuda": (f"{NORMS}:GeGLUMLP", {"revision": "v3", "version": None}), "rocm": "o/r:G"},
             FUSED: ("owner/fused:RMSNormMLP", {"version": 1, "trust_remote_code": True}),
         })
         text = kernelmap.dump(config)
@@ -36,10 +36,10 @@ class Shapes(unittest.TestCase):
 {
   "default_mapping": "transformers",
   "kernel_mapping": [
-    ["RMSNorm", "kernels-community/liger-kernels:LigerRMSNorm"],
+    ["RMSNorm", "kernels-community/norms:RMSNorm"],
     ["SiLU", ""],
-    ["SwiGLUMLP", ["kernels-community/liger-kernels:LigerSwiGLUMLP", {"version": 3}]],
-    ["GeGLUMLP", {"cuda": ["kernels-community/liger-kernels:LigerGEGLUMLP", {"revision": "v3"}], "rocm": "o/r:G"}],
+    ["SwiGLUMLP", ["kernels-community/norms:SwiGLUMLP", {"version": 3}]],
+    ["GeGLUMLP", {"cuda": ["kernels-community/norms:GeGLUMLP", {"revision": "v3"}], "rocm": "o/r:G"}],
     [[["RMSNorm", "model.layers.*.post_attention_layernorm"], ["MLP", "model.layers.*.mlp"]], \
 ["owner/fused:RMSNormMLP", {"version": 1, "trust_remote_code": true}]]
   ]
@@ -63,14 +63,14 @@ class Shapes(unittest.TestCase):
 
     def test_repositories(self):
         mapping = {
-            "A": {"cuda": liger(revision="main", trust_remote_code=[LIGER])},
+            "A": {"cuda": layer(revision="main", trust_remote_code=[NORMS])},
             "B": {"cuda": FuncRepository("kernels-community/activation", func_name="silu_and_mul", version=0)},
-            "C": {"cuda": LockedLayerRepository(LIGER, layer_name="L", commit="ef12347", trust_remote_code=[])},
+            "C": {"cuda": LockedLayerRepository(NORMS, layer_name="L", commit="ef12347", trust_remote_code=[])},
         }
         self.assertEqual([value["cuda"] for _, value in json.loads(kernelmap.dump(mapping))["kernel_mapping"]], [
             [NORM, {"revision": "main", "trust_remote_code": True}],
             ["kernels-community/activation:silu_and_mul", {"version": 0}],
-            [f"{LIGER}:L", {"revision": "ef12347"}]])
+            [f"{NORMS}:L", {"revision": "ef12347"}]])
         local = kernelmap.dump({"A": {"cuda": LocalLayerRepository(pathlib.Path("/opt/k@1"), layer_name="L")}})
         self.assertEqual(json.loads(local), {"use_local_kernel": True,
                                              "kernel_mapping": [["A", {"cuda": "/opt/k@1:L"}]]})
@@ -78,14 +78,14 @@ class Shapes(unittest.TestCase):
 
     def test_devices_and_modes(self):
         mapping = {"A": {
-            Device("cuda", CUDAProperties(75, 89)): liger("A"),
-            Device("cuda", CUDAProperties(90, sys.maxsize)): liger("B"),
-            Device("cuda", CUDAProperties(121, 121)): liger("C"),
-            Device("cuda", CUDAProperties(0, sys.maxsize)): liger("D"),
-            Device("rocm", ROCMProperties(0, 94)): liger("E"),
-            Device("mps"): liger("F"),
-            "cpu": {Mode.INFERENCE: liger("G"), Mode.TORCH_COMPILE | Mode.TRAINING: liger("H"),
-                    Mode.FALLBACK: liger("I")},
+            Device("cuda", CUDAProperties(75, 89)): layer("A"),
+            Device("cuda", CUDAProperties(90, sys.maxsize)): layer("B"),
+            Device("cuda", CUDAProperties(121, 121)): layer("C"),
+            Device("cuda", CUDAProperties(0, sys.maxsize)): layer("D"),
+            Device("rocm", ROCMProperties(0, 94)): layer("E"),
+            Device("mps"): layer("F"),
+            "cpu": {Mode.INFERENCE: layer("G"), Mode.TORCH_COMPILE | Mode.TRAINING: layer("H"),
+                    Mode.FALLBACK: layer("I")},
         }}
         value = json.loads(kernelmap.dump(mapping))["kernel_mapping"][0][1]
         self.assertEqual(list(value), ["cuda>=7.5,<=8.9", "cuda>=9.0", "cuda==12.1", "cuda", "rocm<=9.4", "mps", "cpu"])
@@ -93,9 +93,9 @@ class Shapes(unittest.TestCase):
         self.assertEqual(compiled.check(kernelmap.dump(mapping)), ([], []))
 
     def test_a_later_entry_of_the_same_range_replaces_the_earlier(self):
-        mapping = {"A": {"cuda": liger("First"), Device("cuda"): liger("Second")}}
+        mapping = {"A": {"cuda": layer("First"), Device("cuda"): layer("Second")}}
         self.assertEqual(json.loads(kernelmap.dump(mapping))["kernel_mapping"],
-                         [["A", {"cuda": [f"{LIGER}:Second", {"version": 3}]}]])
+                         [["A", {"cuda": [f"{NORMS}:Second", {"version": 3}]}]])
 
     def test_files(self):
         config, out = KernelConfig({"Straße": NORM}), io.StringIO()
@@ -121,20 +121,20 @@ class Picks(unittest.TestCase):
         return compiled.chosen(compiled.plan(text, *target)["A"])
 
     def test_capabilities(self):
-        mapping = {"A": {Device("cuda", CUDAProperties(75, 89)): liger("B"),
-                         Device("cuda", CUDAProperties(80, 89)): liger("A")}}
-        self.assertEqual(self.pick(mapping, "cuda", "8.6"), (LIGER, "v3", "A"))
-        self.assertEqual(self.pick(mapping, "cuda", "7.5"), (LIGER, "v3", "B"))
+        mapping = {"A": {Device("cuda", CUDAProperties(75, 89)): layer("B"),
+                         Device("cuda", CUDAProperties(80, 89)): layer("A")}}
+        self.assertEqual(self.pick(mapping, "cuda", "8.6"), (NORMS, "v3", "A"))
+        self.assertEqual(self.pick(mapping, "cuda", "7.5"), (NORMS, "v3", "B"))
         self.assertIsNone(self.pick(mapping, "cuda", "9.0"))
 
     def test_modes(self):
-        mapping = {"A": {"cuda": {Mode.FALLBACK: liger("F"), Mode.INFERENCE: liger("I"), Mode.TRAINING: liger("T")}}}
+        mapping = {"A": {"cuda": {Mode.FALLBACK: layer("F"), Mode.INFERENCE: layer("I"), Mode.TRAINING: layer("T")}}}
         for mode, name in (("inference", "I"), ("training", "T"), ("inference|torch_compile", "F"),
                            ("training|torch_compile", "F")):
-            self.assertEqual(self.pick(mapping, "cuda", "9.0", mode), (LIGER, "v3", name))
+            self.assertEqual(self.pick(mapping, "cuda", "9.0", mode), (NORMS, "v3", name))
 
     def test_a_string_means_version_one(self):
-        self.assertEqual(self.pick(KernelConfig({"A": NORM}), "cuda", "9.0"), (LIGER, "v1", "LigerRMSNorm"))
+        self.assertEqual(self.pick(KernelConfig({"A": NORM}), "cuda", "9.0"), (NORMS, "v1", "RMSNorm"))
 
     def test_trust(self):
         config = KernelConfig({"A": "stranger/norms:A",
@@ -171,7 +171,7 @@ class Refused(unittest.TestCase):
         self.refused({"A": ("o/r:A", {"version": 1, "revision": "x"})}, "1", "'x'")
         self.refused({"A": ("o/r:A", {"version": ">=1.0"})}, "'>=1.0'")
         self.refused({"A": ("o/r:A", {"version": True})}, "True")
-        self.refused({"A": {"cuda": liger(trust_remote_code=["other/repo"], version=1)}}, "other/repo")
+        self.refused({"A": {"cuda": layer(trust_remote_code=["other/repo"], version=1)}}, "other/repo")
         self.refused({"A": {"cuda": LayerRepository("o/r", layer_name="A")}}, "'o/r'", "version")
         self.refused({"A": "o/r:\udc80"}, "UTF-8")
 
@@ -192,7 +192,7 @@ class Refused(unittest.TestCase):
 
     def test_local_kernels(self):
         local = LocalLayerRepository("/k", layer_name="A")
-        self.refused({"A": {"cuda": local}, "B": {"cuda": liger()}}, "kernel_mapping['B']", "kernel_mapping['A']")
+        self.refused({"A": {"cuda": local}, "B": {"cuda": layer()}}, "kernel_mapping['B']", "kernel_mapping['A']")
         self.refused({"A": {"cuda": local}}, "inherit", inherit_mapping=True)
         self.refused({"A": {"cuda": LocalLayerRepository("some/where", layer_name="A")}}, "'some/where'")
         self.refused(KernelConfig({"A": NORM}, use_local_kernel=True), NORM)
