@@ -6,11 +6,14 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import tempfile
 import tomllib
 import unittest
 
 import compiled
+import kernelmap
+from python_forms import FORMS, WITHOUT_FORM
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
@@ -28,11 +31,11 @@ def configs():
     return sorted(path for folder in FOLDERS for path in (EXAMPLES / folder).iterdir() if path.suffix in (".toml", ".json"))
 
 
-def plan(path, case):
+def plan(path, case, more=()):
     with tempfile.TemporaryDirectory() as empty:
         environment = {"HF_HOME": empty, "HF_HUB_CACHE": os.path.join(empty, "hub"), **case.get("environment", {})}
-        code, out = compiled.execute(["plan", "--format", "json", "--torch", "2.13", *case.get("args", []), str(path)],
-                                     environment)
+        args = ["plan", "--format", "json", "--torch", "2.13", *more, *case.get("args", []), str(path)]
+        code, out = compiled.execute(args, environment)
     assert code == 0, (path, out)
     return json.loads(out)
 
@@ -77,6 +80,24 @@ class Twins(unittest.TestCase):
             with self.subTest(twin=case["twin"], args=case.get("args")):
                 toml, js = (plan(EXAMPLES / (case["twin"] + suffix), case) for suffix in (".toml", ".json"))
                 self.assertEqual(without_places(toml), without_places(js))
+
+    def test_what_python_dumps_gives_the_same_plan(self):
+        self.assertEqual(set(FORMS) | WITHOUT_FORM, {f"{path.parent.name}/{path.stem}" for path in configs()})
+        for case in CASES:
+            if case["twin"] in WITHOUT_FORM:
+                continue
+            with self.subTest(twin=case["twin"], args=case.get("args")):
+                twin = EXAMPLES / (case["twin"] + ".toml")
+                # A KernelConfig has no target: flags give the twin's.
+                target = tomllib.loads(twin.read_text(encoding="utf-8")).get("target", {})
+                flags = [word for key, value in target.items() if f"--{key}" not in case.get("args", [])
+                         for word in (f"--{key}", value)]
+                config, arguments = FORMS[case["twin"]]
+                with tempfile.TemporaryDirectory() as folder:  # one for both: local kernels are named relative to it
+                    written = pathlib.Path(shutil.copy(twin, folder))
+                    dumped = written.with_suffix(".json")
+                    kernelmap.dump(config, dumped, **arguments)
+                    self.assertEqual(without_places(plan(dumped, case, flags)), without_places(plan(written, case)))
 
     def test_plans_say_what_the_pages_say(self):
         for case in CASES:
