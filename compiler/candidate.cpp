@@ -104,8 +104,11 @@ class Judge {
 
   // Asks the store.
   CandidateResult Stored(std::string revision, std::string trust) {
-    StoreAnswer answer =
-        context_.store({ref_, label_, std::move(revision), context_.name, context_.target});
+    const auto distrust = [this](const std::string& repo) {
+      return Distrust(repo.substr(0, repo.find('/')), false, nullptr);
+    };
+    StoreAnswer answer = context_.store(
+        {ref_, label_, std::move(revision), context_.name, context_.target, distrust});
     trace_->insert(trace_->end(), answer.steps.begin(), answer.steps.end());
     if (!answer.kernel) {
       CandidateResult result;
@@ -132,7 +135,8 @@ class Judge {
       return result;
     }
     std::string trust;
-    if (std::string distrust = Distrust(&trust); !distrust.empty()) {
+    const bool by_entry = candidate_.trust_remote_code && context_.from_config;
+    if (std::string distrust = Distrust(ref_.Publisher(), by_entry, &trust); !distrust.empty()) {
       return Fail("trust", "not_trusted", std::move(distrust));
     }
     Pass("trust", "`" + ref_.Publisher() + "` is trusted: " + trust);
@@ -142,17 +146,17 @@ class Judge {
     return Stored(EffectiveRevision(), std::move(trust));
   }
 
-  // Why the publisher is not trusted; empty, and why it is in `trust`, when it is.
-  std::string Distrust(std::string* trust) const {
-    const std::string publisher = ref_.Publisher();
+  // Why a publisher is not trusted; empty, and why it is in `trust` (may be null), when it is.
+  // `by_entry`: its repository is the one that the entry names, and the entry trusts that.
+  std::string Distrust(const std::string& publisher, bool by_entry, std::string* trust) const {
     static const Config defaults;
     const Config& config = context_.config ? *context_.config : defaults;
     if (Contains(config.trusted_publishers.value, publisher)) {
-      *trust = "trusted_publishers";
+      if (trust) *trust = "trusted_publishers";
     } else if (config.allow_all_kernels.value) {
-      *trust = "allow_all_kernels";
-    } else if (candidate_.trust_remote_code && context_.from_config) {
-      *trust = "trust_remote_code";
+      if (trust) *trust = "allow_all_kernels";
+    } else if (by_entry) {
+      if (trust) *trust = "trust_remote_code";
     } else {
       return "publisher `" + publisher + "` is not trusted";
     }

@@ -51,6 +51,7 @@ struct Environment {
     bool allow_all_kernels = false;
   };
   std::optional<Policy> policy;
+  std::string kernel_cache;  // the folder of the Hugging Face cache; it need not be there
 
   /// Whether Hub kernels may be used at all.
   bool HubEnabled() const;

@@ -1,4 +1,5 @@
-// What a plan depends on beside its config: USE_HUB_KERNELS and KERNELMAP_POLICY.
+// What a plan depends on beside its config: USE_HUB_KERNELS, KERNELMAP_POLICY, and where the
+// Hugging Face cache is.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -6,6 +7,7 @@
 
 #include "compiler/bind.h"
 #include "compiler/compile.h"
+#include "compiler/store/cache.h"
 
 namespace kernelmap {
 namespace {
@@ -47,6 +49,7 @@ std::optional<Environment> ReadEnvironment(std::vector<Diagnostic>* diagnostics,
                                            std::string* error) {
   Environment environment;
   if (const char* value = std::getenv("USE_HUB_KERNELS")) environment.use_hub_kernels = value;
+  environment.kernel_cache = CacheFolder([](const char* name) { return std::getenv(name); });
   const char* path = std::getenv("KERNELMAP_POLICY");
   if (path && *path) {
     environment.policy = ReadPolicy(path, diagnostics, error);

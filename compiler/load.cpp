@@ -80,7 +80,7 @@ Compiled CompilePlan(const std::optional<std::string>& config_path, const Target
     compiled.exit_code = 2;
     return compiled;
   }
-  compiled.plan = Resolve(config, *target, *environment);
+  compiled.plan = Resolve(config, *target, *environment, DefaultStore(environment->kernel_cache));
   return compiled;
 }
 

@@ -21,6 +21,9 @@ struct StoreRequest {
   std::string revision;  // of the Hub: "v1", "main", ">=2.0,<3.0"; whole numbers come as "v3"
   std::string layer;     // the name that is mapped: "RMSNorm"
   const Target& target;
+  /// Why the publisher of another repository, which this one leads to or depends on, is not
+  /// trusted; empty when it is.
+  std::function<std::string(const std::string& repo)> distrust = {};
 };
 
 /// What is there. A kernel: it can be used on the target as far as the files show. Else the reason:
@@ -36,6 +39,10 @@ struct StoreAnswer {
 };
 
 using Store = std::function<StoreAnswer(const StoreRequest&)>;
+
+/// What is in the Hugging Face cache in the folder `cache`, and in local folders. What it has read
+/// once it does not read again, so it is for one plan.
+Store DefaultStore(const std::string& cache);
 
 /// A store without kernels: everything is `not_found`.
 StoreAnswer EmptyStore(const StoreRequest& request);

@@ -1,7 +1,6 @@
 #include "compiler/archive/file.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "compiler/sha256.h"
 
 namespace kernelmap {
 namespace {
@@ -67,28 +68,15 @@ std::string BaseName(const std::string& path) { return path.substr(path.rfind('/
 ArchiveResult<std::string> Sha256File(const std::string& path) {
   ArchiveResult<InputFile> file = InputFile::Open(path);
   if (!file) return file.error();
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
-                                                                        &EVP_MD_CTX_free);
-  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
-    return ErrorOf(ArchiveErrorCode::kCannotRead, "SHA-256 is not available");
-  }
+  Hasher hasher;
   constexpr uint64_t kChunk = 1 << 20;
   for (uint64_t offset = 0; offset < file->size(); offset += kChunk) {
     const ArchiveResult<std::string> bytes =
         file->Read(offset, std::min(kChunk, file->size() - offset));
     if (!bytes) return bytes.error();
-    EVP_DigestUpdate(context.get(), bytes->data(), bytes->size());
+    hasher.Add(*bytes);
   }
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  EVP_DigestFinal_ex(context.get(), digest, &length);
-  std::string hex;
-  for (unsigned int i = 0; i < length; ++i) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    hex += kDigits[digest[i] >> 4];
-    hex += kDigits[digest[i] & 15];
-  }
-  return hex;
+  return ToHex(hasher.Finish());
 }
 
 }  // namespace kernelmap

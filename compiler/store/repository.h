@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/languages.h"
 #include "compiler/plan.h"
 #include "compiler/store/metadata.h"
 #include "compiler/store/variant.h"

@@ -18,8 +18,9 @@ if len(codes) != len(set(codes)):
     missing += ["a code is declared twice"]
 
 reasons = re.findall(r"KM_REASON\((\w+),", (root / "compiler/reasons.def").read_text())
-resolver = "".join((root / "compiler" / name).read_text() for name in
-                   ("resolve.cpp", "candidate.cpp"))
+resolver = "".join(path.read_text() for path in
+                   (root / "compiler/resolve.cpp", root / "compiler/candidate.cpp",
+                    *(root / "compiler/store").glob("*.cpp")))
 given = [reason for reason in reasons if f'"{reason}"' in resolver]
 tests = "".join(path.read_text() for path in (root / "tests/compiler").glob("*_test.cpp"))
 missing += [reason for reason in given

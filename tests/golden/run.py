@@ -8,6 +8,7 @@ A case is one file. Lines before the first section are a comment; a section star
   === file NAME             an input file; `escaped`: its text is a Python bytes literal's inside;
                             `repeat N`: its text without the last newline, N times
   === example NAME          a file of examples/, copied
+  === cache                 the Hugging Face cache of hub.py as hf/, in place of none
   === stdin                 standard input
   === exit, stdout, stderr  what is expected
   === output NAME           the expected content of a file that the command writes
@@ -22,6 +23,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import hub
 
 EXPECTED = ("exit", "stdout", "stderr", "output")
 
@@ -58,6 +61,7 @@ def visible(data):
 def run(program, examples, path):
     comment, sections = parse(path)
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "HOME")}
+    env["HF_HOME"] = "hf"  # never the user's own cache
     args, stdin = [], b""
     with tempfile.TemporaryDirectory() as folder:
         for name, words, text in sections:
@@ -65,6 +69,8 @@ def run(program, examples, path):
                 args = shlex.split(text)
             elif name == "env":
                 env.update(line.split("=", 1) for line in text.splitlines())
+            elif name == "cache":
+                hub.make(pathlib.Path(folder, "hf"))
             elif name == "stdin":
                 stdin = text.encode()
             elif name == "file":

@@ -1,0 +1,56 @@
+// The Hugging Face cache on this machine: which folder it is, and the refs of a repository in it.
+// A repository lies in `kernels--org--name`, or in `models--org--name` as older versions of the
+// Python library have it; where both are there they are read as one, the newer first.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/languages.h"
+#include "compiler/plan.h"
+#include "compiler/store/folder.h"
+
+namespace kernelmap {
+
+using GetEnv = std::function<const char*(const char*)>;
+
+/// The folder of the cache, as the Python libraries find it: KERNELS_CACHE, HF_HUB_CACHE,
+/// HUGGINGFACE_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub.
+/// Empty variables count as unset. In all but the first, `~` and `$NAME` are expanded.
+std::string CacheFolder(const GetEnv& get_env);
+
+/// The repositories "org/name" of a cache, sorted, each once; those of `models--` only where they
+/// have a build/ in some snapshot.
+std::vector<std::string> CachedRepositories(const std::string& cache, FolderError* error);
+
+/// The folders of a repository; none when it is not there.
+std::vector<Folder> OpenRepository(const std::string& cache, const std::string& repo);
+
+struct CachedRef {
+  std::string name;
+  std::string commit;    // "" where the ref does not hold one
+  bool present = false;  // whether there is a snapshot of it
+};
+
+/// The refs of a repository, sorted by name, each once.
+std::vector<CachedRef> CachedRefs(const std::vector<Folder>& repository);
+
+/// A commit and where its snapshot lies.
+struct CachedCommit {
+  std::string commit;
+  const Folder* folder = nullptr;  // of those given, whose snapshots/COMMIT it is
+};
+
+/// The commit that a revision means, as FindRepository's request has it. Else the reason:
+/// `not_found` or `bad_ref`.
+std::optional<CachedCommit> FindCommit(const std::vector<Folder>& repository,
+                                       const std::string& revision,
+                                       const std::vector<Comparison>& comparisons,
+                                       const std::string& label, Reason* reason);
+
+/// Whether a text is a full commit: 40 lower-case hexadecimal digits.
+bool IsCommit(std::string_view text);
+
+}  // namespace kernelmap

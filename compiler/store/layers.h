@@ -1,0 +1,24 @@
+// What a kernel's layers.py says of a layer, read as text: nothing runs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kernelmap {
+
+/// As the Python library asks: `getattr(layer, "has_backward", True)` and `can_torch_compile`,
+/// False when absent. A value that is neither True nor False counts as False.
+struct LayerFlags {
+  bool found = false;  // whether the text defines the class
+  bool has_backward = true;
+  bool can_torch_compile = false;
+};
+
+/// The flags of the class `name`, its own or those of base classes in the same text.
+LayerFlags ReadLayerFlags(std::string_view text, std::string_view name);
+
+/// The classes that the text defines at its outermost level, in order.
+std::vector<std::string> LayerNames(std::string_view text);
+
+}  // namespace kernelmap
