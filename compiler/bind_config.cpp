@@ -1,5 +1,6 @@
 // The top of a config, `[target]`, `[model]` and `[[fusion]]`.
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <utility>
 
@@ -13,6 +14,37 @@ namespace {
 const std::vector<std::string> kDtypes = {
     "bool",     "uint8",   "int8",    "int16",     "int32",      "int64",         "float16",
     "bfloat16", "float32", "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2"};
+
+// What dtypes are called elsewhere: in torch, in numpy, in short.
+const std::vector<std::pair<std::string, std::string>> kOtherDtypes = {
+    {"boolean", "bool"},      {"byte", "uint8"},
+    {"u8", "uint8"},          {"char", "int8"},
+    {"i8", "int8"},           {"short", "int16"},
+    {"i16", "int16"},         {"int", "int32"},
+    {"i32", "int32"},         {"long", "int64"},
+    {"i64", "int64"},         {"half", "float16"},
+    {"fp16", "float16"},      {"f16", "float16"},
+    {"bf16", "bfloat16"},     {"float", "float32"},
+    {"single", "float32"},    {"fp32", "float32"},
+    {"f32", "float32"},       {"double", "float64"},
+    {"fp64", "float64"},      {"f64", "float64"},
+    {"cfloat", "complex64"},  {"cdouble", "complex128"},
+    {"fp8", "float8_e4m3fn"}, {"float8", "float8_e4m3fn"}};
+
+std::optional<std::string> BindDtype(const Node& node, Diagnostics* diagnostics) {
+  if (!node.Is(Node::Kind::kString) ||
+      std::find(kDtypes.begin(), kDtypes.end(), node.text) != kDtypes.end()) {
+    return BindWord(node, "inputs", kDtypes, diagnostics);
+  }
+  std::string word = node.text.starts_with("torch.") ? node.text.substr(6) : node.text;
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& [other, dtype] : kOtherDtypes) {
+    if (word == other) word = dtype;
+  }
+  diagnostics->Report<Diag::UnknownValue>(node.span, node.text, "inputs")
+      .Help(DidYouMeanOneOf(word, kDtypes));
+  return std::nullopt;
+}
 
 void BindFlag(const Member& member, Setting<bool>* setting, Diagnostics* diagnostics) {
   if (const auto value = BindBool(member, diagnostics)) *setting = {*value, member.key_span};
@@ -185,7 +217,7 @@ void BindModel(const Member& member, Config* config, Diagnostics* diagnostics) {
         continue;
       }
       for (const Node& input : item.value.items) {
-        const auto dtype = BindWord(input, "inputs", kDtypes, diagnostics);
+        const auto dtype = BindDtype(input, diagnostics);
         if (dtype) config->model_inputs.push_back(*dtype);
       }
     } else if (item.key == "layer") {

@@ -72,7 +72,10 @@ Cell NextCell(std::string_view text) {
 std::string Printable(std::string_view text) {
   std::string printable;
   while (!text.empty()) {
-    const Cell cell = NextCell(text);
+    Cell cell = NextCell(text);
+    if (text[0] == '\t') cell.text = "\\t";
+    if (text[0] == '\r') cell.text = "\\r";
+    if (text[0] == '\n') cell.text = "\\n";
     printable += cell.text;
     text.remove_prefix(cell.bytes);
   }

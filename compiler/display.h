@@ -20,7 +20,7 @@ struct Cell {
 /// UTF-8 are shown as U+FFFD. A cluster of very many code points is cut.
 Cell NextCell(std::string_view text);
 
-/// All of a text, cell by cell.
+/// All of a text, cell by cell, on one line: tabs and ends of lines are `\t`, `\r` and `\n`.
 std::string Printable(std::string_view text);
 
 }  // namespace kernelmap

@@ -32,9 +32,26 @@ std::optional<std::string> ReadFile(const std::string& path, size_t limit, std::
   return bytes;
 }
 
+namespace {
+
+// What torch.jit.save writes begins so.
+bool IsZip(std::string_view bytes) {
+  return bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06");
+}
+
+}  // namespace
+
 Loaded LoadConfigText(const std::string& name, std::string bytes) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   Loaded loaded;
+  if (IsZip(bytes)) {  // none of its bytes are worth showing
+    Diagnostics diagnostics(std::make_shared<Source>(name, ""));
+    diagnostics.Report<Diag::ArchiveNotConfig>({0, 0}).Help(
+        "are config and model swapped? The config stands before the model");
+    loaded.diagnostics = diagnostics.list();
+    loaded.errors = diagnostics.errors();
+    return loaded;
+  }
   std::string sha256 = Sha256(bytes);
   if (bytes.starts_with(kByteOrderMark)) bytes.erase(0, kByteOrderMark.size());
   const Syntax syntax = GuessSyntax(name, bytes);

@@ -1,94 +1,92 @@
-// TOML through toml++, which stops here. It recurses into nested values and looks through its
-// tables in order, so a scan before it bounds the depth of dotted keys and the number of tables and
-// keys. (Nested brackets it bounds itself, at 256.)
+// TOML through toml++, which stops here. It stops at the first key that is there twice, and does
+// not say where the key was first. So such keys get names of their own, and the text is read again:
+// then all of them are known, and where the others are.
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <memory>
 #include <tuple>
 #include <utility>
 
 #include "compiler/document.h"
+#include "compiler/toml_scan.h"
 
 namespace kernelmap {
 namespace {
 
-// Follows the lexical structure of TOML only: strings, comments, and where a key's dots are. Where
-// a text is not TOML it may lose its way, but toml++ stops at that very place.
-class LimitScan {
- public:
-  LimitScan(std::string_view text, Diagnostics* diagnostics)
-      : text_(text), diagnostics_(diagnostics) {}
+constexpr size_t kMaxDuplicates = 20;  // each costs another reading
 
-  bool WithinLimits() {
-    bool line_start = true;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '"' || c == '\'') {
-        SkipString(c);
-        line_start = false;
-        continue;
-      }
-      if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-        continue;
-      }
-      if (c == '.') {
-        if (++dots_ >= kMaxDepth) return Refuse<Diag::TooDeep>(kMaxDepth);
-        if (dots_ == 1 && ++values_ > kMaxValues) return Refuse<Diag::TooMany>(kMaxValues);
-      } else if (std::string_view(",=[]{}\n").find(c) != std::string_view::npos) {
-        dots_ = 0;
-        if (c == '[' && line_start && ++values_ > kMaxValues) {
-          return Refuse<Diag::TooMany>(kMaxValues);
-        }
-        if ((c == '{' || c == '=') && ++values_ > kMaxValues) {
-          return Refuse<Diag::TooMany>(kMaxValues);
-        }
-      }
-      line_start = c == '\n' || (line_start && (c == ' ' || c == '\t' || c == '\r'));
-      ++at_;
-    }
-    return true;
+// The text that is parsed: the source's, with other names for duplicate keys.
+class ParsedText {
+ public:
+  explicit ParsedText(std::string_view original)
+      : source_(std::make_unique<Source>("", std::string(original))) {
+    while (original.find(prefix_) != std::string_view::npos) prefix_ += "-";
   }
+
+  std::string_view text() const { return source_->text(); }
+  std::string_view Line(int line) const { return source_->Line(line); }
+
+  /// The offset, in this text, of a place that toml++ gives.
+  size_t OffsetOf(const toml::source_position& at) const {
+    return source_->Offset({static_cast<int>(at.line), static_cast<int>(at.column)});
+  }
+
+  /// The offset in the original of an offset in this text.
+  size_t Original(size_t offset) const {
+    size_t shift = 0;  // how much longer the texts before are; keys only grow
+    for (const Renamed& key : renamed_) {
+      if (offset <= key.begin) break;
+      shift = key.shift + key.grown;
+      if (offset < key.end) return key.begin - key.shift;
+    }
+    return offset - shift;
+  }
+
+  /// Gives a key (of this text, behind those renamed before) a name that no other has.
+  void Rename(Span key) {
+    const std::string name = prefix_ + std::to_string(renamed_.size());
+    std::string text(source_->text());
+    const size_t shift = renamed_.empty() ? 0 : renamed_.back().shift + renamed_.back().grown;
+    renamed_.push_back({key.begin,
+                        key.begin + name.size(),
+                        shift,
+                        name.size() - (key.end - key.begin),
+                        {key.begin - shift, key.end - shift},
+                        text.substr(key.begin, key.end - key.begin)});
+    text.replace(key.begin, key.end - key.begin, name);
+    source_ = std::make_unique<Source>("", std::move(text));
+  }
+
+  struct Renamed {
+    size_t begin, end;    // in this text
+    size_t shift, grown;  // of what is before, of the key itself; modulo the size of size_t
+    Span original;
+    std::string text;  // as it was written
+  };
+  const std::vector<Renamed>& renamed() const { return renamed_; }
+  bool IsRenamed(std::string_view key) const { return key.starts_with(prefix_); }
+  std::string NameOf(size_t index) const { return prefix_ + std::to_string(index); }
 
  private:
-  template <const DiagnosticKind& kind>
-  bool Refuse(int limit) {
-    diagnostics_->Report<kind>({at_, at_ + 1}, limit);
-    return false;
-  }
-
-  void SkipString(char quote) {
-    const std::string three(3, quote);
-    const bool multi = text_.substr(at_, 3) == three;
-    at_ += multi ? 3 : 1;
-    while (at_ < text_.size()) {
-      if (text_[at_] == '\\' && quote == '"') {
-        at_ += 2;
-      } else if (multi ? text_.substr(at_, 3) == three : text_[at_] == quote) {
-        at_ += multi ? 3 : 1;
-        return;
-      } else if (!multi && text_[at_] == '\n') {
-        return;
-      } else {
-        ++at_;
-      }
-    }
-    at_ = text_.size();
-  }
-
-  std::string_view text_;
-  Diagnostics* diagnostics_;
-  size_t at_ = 0;
-  int dots_ = 0;
-  int values_ = 0;
+  std::unique_ptr<Source> source_;
+  std::string prefix_ = "kernelmap-duplicate-";
+  std::vector<Renamed> renamed_;
 };
 
 class Converter {
  public:
-  explicit Converter(Diagnostics* diagnostics)
-      : source_(*diagnostics->source()), diagnostics_(diagnostics) {}
+  Converter(const ParsedText& parsed, Diagnostics* diagnostics)
+      : source_(*diagnostics->source()), parsed_(parsed), diagnostics_(diagnostics) {}
 
   bool refused() const { return refused_; }
+
+  Span SpanOf(const toml::source_region& region) const {
+    if (!region.begin) return {};
+    const size_t begin = parsed_.Original(parsed_.OffsetOf(region.begin));
+    if (!region.end) return {begin, begin};
+    return {begin, std::max(begin, parsed_.Original(parsed_.OffsetOf(region.end)))};
+  }
 
   Node Convert(const toml::node& from, Span fallback, int depth) {
     Node node;
@@ -108,6 +106,7 @@ class Converter {
     if (const auto* table = from.as_table()) {
       node.kind = Node::Kind::kTable;
       for (const auto& [key, value] : *table) {
+        if (parsed_.IsRenamed(key.str())) continue;
         Member member;
         member.key = std::string(key.str());
         member.key_span = SpanOf(key.source());
@@ -143,30 +142,25 @@ class Converter {
   }
 
  private:
-  size_t OffsetOf(const toml::source_position& at) const {
-    return source_.Offset({static_cast<int>(at.line), static_cast<int>(at.column)});
-  }
-
-  Span SpanOf(const toml::source_region& region) const {
-    if (!region.begin) return {};
-    const size_t begin = OffsetOf(region.begin);
-    return {begin, region.end ? std::max(begin, OffsetOf(region.end)) : begin};
-  }
-
-  // Finds the decoded `text` within a span that may have quotes around it.
+  // Finds the decoded `text` within a span that may have quotes around it; behind three of them
+  // the end of a line does not count.
   void Quotes(const std::string& text, Span span, bool* verbatim, Span* inside) const {
+    constexpr std::pair<std::string_view, size_t> kForms[] = {
+        {"", 0},         {"\"", 1},    {"'", 1},          {"\"\"\"", 3}, {"'''", 3},
+        {"\"\"\"\n", 3}, {"'''\n", 3}, {"\"\"\"\r\n", 3}, {"'''\r\n", 3}};
     const std::string_view raw = source_.Slice(span);
-    for (const size_t quotes : {0, 1, 3}) {
-      if (raw.size() != text.size() + 2 * quotes) continue;
-      if (raw.substr(quotes, text.size()) != text) continue;
+    for (const auto& [open, close] : kForms) {
+      if (raw.size() != open.size() + text.size() + close) continue;
+      if (!raw.starts_with(open) || raw.substr(open.size(), text.size()) != text) continue;
       *verbatim = true;
-      *inside = {span.begin + quotes, span.end - quotes};
+      *inside = {span.begin + open.size(), span.end - close};
       return;
     }
     *inside = span;
   }
 
   const Source& source_;
+  const ParsedText& parsed_;
   Diagnostics* diagnostics_;
   int values_ = 0;
   bool refused_ = false;
@@ -191,27 +185,119 @@ std::string FirstLower(std::string_view text) {
   return lower;
 }
 
+// The table, anywhere below `node`, that has the key.
+const toml::table* TableWith(const toml::node& node, std::string_view key) {
+  if (const toml::table* table = node.as_table()) {
+    if (table->contains(key)) return table;
+    for (const auto& [name, value] : *table) {
+      if (const toml::table* found = TableWith(value, key)) return found;
+    }
+  } else if (const toml::array* array = node.as_array()) {
+    for (const toml::node& item : *array) {
+      if (const toml::table* found = TableWith(item, key)) return found;
+    }
+  }
+  return nullptr;
+}
+
+// The parts of a key, which may be dotted and quoted; nothing where it is no key.
+std::vector<std::string> KeyParts(const std::string& key) {
+  std::vector<std::string> parts;
+  try {
+    const toml::table parsed = toml::parse(key + " = 0");
+    for (const toml::table* table = &parsed; table && !table->empty();) {
+      const auto first = table->begin();
+      parts.emplace_back(first->first.str());
+      table = first->second.as_table();
+    }
+  } catch (const toml::parse_error&) {
+    parts.clear();
+  }
+  return parts;
+}
+
+// What the key of this path collides with in `table`.
+const toml::key* FirstPlace(const toml::table* table, const std::vector<std::string>& path) {
+  const toml::key* place = nullptr;
+  for (const std::string& part : path) {
+    const auto found = table ? table->find(part) : toml::table::const_iterator();
+    if (!table || found == table->end()) break;
+    place = &found->first;
+    const toml::array* array = found->second.as_array();
+    table = array && !array->empty() ? array->back().as_table() : found->second.as_table();
+  }
+  return place;
+}
+
+// `root` may be null: then where the keys were first is not known.
+void ReportDuplicates(const ParsedText& parsed, const toml::table* root, const Converter& converter,
+                      Diagnostics* diagnostics) {
+  for (size_t i = 0; i < parsed.renamed().size(); ++i) {
+    const ParsedText::Renamed& key = parsed.renamed()[i];
+    const std::vector<std::string> parts = KeyParts(key.text);
+    std::string name;
+    for (const std::string& part : parts) name += (name.empty() ? "" : ".") + part;
+    auto addition =
+        diagnostics->Report<Diag::DuplicateKey>(key.original, parts.empty() ? key.text : name);
+    if (!root) continue;
+    const toml::table* table = TableWith(*root, parsed.NameOf(i));
+    const toml::key* place = table ? FirstPlace(table, parts) : nullptr;
+    if (place) addition.Note(converter.SpanOf(place->source()), "first here");
+  }
+}
+
+// Of a text that is not TOML from a line on, what is before.
+std::optional<toml::table> TableBefore(const ParsedText& parsed, int line) {
+  try {
+    const size_t end = static_cast<size_t>(parsed.Line(line).data() - parsed.text().data());
+    return toml::parse(parsed.text().substr(0, end));
+  } catch (const toml::parse_error&) {
+    return std::nullopt;
+  }
+}
+
+void ReportSyntax(const ParsedText& parsed, const toml::parse_error& error,
+                  Diagnostics* diagnostics) {
+  const std::string_view text = diagnostics->source()->text();
+  const size_t begin = parsed.Original(parsed.OffsetOf(error.source().begin));
+  const bool at_end = begin >= text.size() || text[begin] == '\n' || text[begin] == '\r';
+  diagnostics
+      ->Report<Diag::TomlSyntax>({begin, at_end ? begin : begin + 1},
+                                 FirstLower(error.description()))
+      .Help(HelpForError(parsed.Line(static_cast<int>(error.source().begin.line))));
+}
+
 }  // namespace
 
 std::optional<Node> ReadToml(Diagnostics* diagnostics) {
-  const Source& source = *diagnostics->source();
-  if (!LimitScan(source.text(), diagnostics).WithinLimits()) return std::nullopt;
-  try {
-    const toml::table table = toml::parse(source.text());
-    Converter converter(diagnostics);
-    Node root = converter.Convert(table, {0, 0}, 0);
-    if (converter.refused()) return std::nullopt;
-    return root;
-  } catch (const toml::parse_error& error) {
-    const toml::source_position at = error.source().begin;
-    const size_t begin = source.Offset({static_cast<int>(at.line), static_cast<int>(at.column)});
-    const bool at_end = begin >= source.text().size() || source.text()[begin] == '\n' ||
-                        source.text()[begin] == '\r';
-    diagnostics
-        ->Report<Diag::TomlSyntax>({begin, at_end ? begin : begin + 1},
-                                   FirstLower(error.description()))
-        .Help(HelpForError(source.Line(static_cast<int>(at.line))));
-    return std::nullopt;
+  const std::string_view text = diagnostics->source()->text();
+  if (!TomlWithinLimits(text, diagnostics)) return std::nullopt;
+  ParsedText parsed(text);
+  Converter converter(parsed, diagnostics);
+  while (true) {
+    try {
+      const toml::table table = toml::parse(parsed.text());
+      ReportDuplicates(parsed, &table, converter, diagnostics);
+      Node root = converter.Convert(table, {0, 0}, 0);
+      if (converter.refused()) return std::nullopt;
+      return root;
+    } catch (const toml::parse_error& error) {
+      const bool duplicate =
+          error.description().find("cannot redefine existing") != std::string_view::npos;
+      const std::optional<Span> key =
+          duplicate ? TomlKeyAt(parsed.text(), parsed.OffsetOf(error.source().begin))
+                    : std::nullopt;
+      if (key && parsed.renamed().size() < kMaxDuplicates) {
+        parsed.Rename(*key);
+        continue;
+      }
+      if (!parsed.renamed().empty()) {
+        const auto before = TableBefore(parsed, static_cast<int>(error.source().begin.line));
+        ReportDuplicates(parsed, before ? &*before : nullptr, converter, diagnostics);
+      }
+      if (!key) ReportSyntax(parsed, error, diagnostics);
+      return std::nullopt;
+    }
   }
 }
 

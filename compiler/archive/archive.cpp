@@ -5,11 +5,22 @@
 #include <cstring>
 #include <utility>
 
+#include "compiler/source.h"
+
 namespace kernelmap {
 namespace {
 
 ArchiveError NotTorchScript(const std::string& what) {
   return ErrorOf(ArchiveErrorCode::kNotTorchScript, "not a TorchScript archive: " + what);
+}
+
+/// Whether the bytes a file begins with are those of a text; a character may be cut at their end.
+bool IsText(std::string_view head) {
+  const auto control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  };
+  return std::none_of(head.begin(), head.end(), control) &&
+         ValidUtf8Prefix(head) + 3 >= head.size();
 }
 
 /// The error for a file without a zip directory, sharpened by what its first bytes say.
@@ -18,7 +29,7 @@ ArchiveError DescribeNonZip(const std::string& path, ArchiveError error) {
   const ArchiveResult<InputFile> file = InputFile::Open(path);
   if (!file) return file.error();
   if (file->size() == 0) return NotTorchScript("the file is empty");
-  const ArchiveResult<std::string> head = file->Read(0, std::min<uint64_t>(file->size(), 16));
+  const ArchiveResult<std::string> head = file->Read(0, std::min<uint64_t>(file->size(), 1024));
   if (!head) return head.error();
   // PROTO 2, LONG1 of ten bytes: the magic number of torch.save before its zip format.
   if (head->starts_with("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46")) {
@@ -37,6 +48,12 @@ ArchiveError DescribeNonZip(const std::string& path, ArchiveError error) {
     if (length <= file->size() - 8) {
       return NotTorchScript("it seems to be a safetensors file");
     }
+  }
+  if (IsText(*head)) {
+    const bool config = path.ends_with(".toml") || path.ends_with(".json");
+    return NotTorchScript(config ? "it seems to be a config; are config and model swapped? The "
+                                   "config stands before the model"
+                                 : "it is a text file");
   }
   return NotTorchScript("not a zip file");
 }

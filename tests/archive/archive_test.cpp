@@ -134,7 +134,8 @@ TEST(Archive, Paths) {
 
 TEST(Archive, SomethingElse) {
   ExpectError("", Code::kNotTorchScript, "the file is empty");
-  ExpectError("hello, world", Code::kNotTorchScript, "not a zip file");
+  ExpectError("hello, world", Code::kNotTorchScript, "it is a text file");
+  ExpectError("hello\1 world", Code::kNotTorchScript, "not a zip file");
   ExpectError("\x10\0\0\0\0\0\0\0{\"w\":{}}        "s, Code::kNotTorchScript, "safetensors");
   ExpectError("GGUF....", Code::kNotTorchScript, "GGUF");
   ExpectError("\x1f\x8b....", Code::kNotTorchScript, "gzip");

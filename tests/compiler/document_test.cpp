@@ -70,7 +70,7 @@ TEST(Json, Places) {
 }
 
 TEST(Documents, MistakesHaveTheirPlace) {
-  EXPECT_EQ(Read(Syntax::kToml, "a = 1\na = 2\n").substr(0, 8), "KM0104@2");
+  EXPECT_EQ(Read(Syntax::kToml, "a = 1\na = 2\n"), "KM0108@2:1");
   EXPECT_EQ(Read(Syntax::kJson, "{\"a\": 1,\n \"a\": 2}"), "KM0108@2:2");
   EXPECT_EQ(Read(Syntax::kJson, "{\"a\": 1,\n}"), "KM0105@2:1");
   EXPECT_EQ(Read(Syntax::kJson, "{\"é\": x}"), "KM0105@1:7");
@@ -93,6 +93,7 @@ TEST(Documents, LimitsHold) {
   EXPECT_EQ(Read(Syntax::kToml, "[" + repeat("a.", 1000000) + "a]").substr(0, 6), "KM0106");
   EXPECT_EQ(Read(Syntax::kJson, repeat("[", 1000000)).substr(0, 6), "KM0106");
   EXPECT_EQ(Read(Syntax::kToml, "a = '" + repeat(".", 100000) + "'\n").substr(0, 2), "{a");
+  EXPECT_EQ(Read(Syntax::kToml, repeat("a = 1\n", kMaxValues - 2)).substr(0, 8), "KM0108@2");
   // As many tables as allowed take a moment, not minutes.
   EXPECT_EQ(Read(Syntax::kToml, repeat("[[a]]\n", kMaxValues - 2)).substr(0, 2), "{a");
 }
