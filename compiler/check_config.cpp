@@ -55,14 +55,17 @@ void CheckModes(const Config& config, Diagnostics* diagnostics) {
 }
 
 template <typename Visit>
-void ForEachCandidate(const Config& config, Visit visit) {
-  for (const Mapping& mapping : config.mappings) {
-    for (const DeviceEntry& entry : mapping.entries) {
-      for (const ModeValue& mode : entry.modes) {
-        for (const Candidate& candidate : mode.value.candidates) visit(candidate);
-      }
+void ForEachCandidate(const Mapping& mapping, Visit visit) {
+  for (const DeviceEntry& entry : mapping.entries) {
+    for (const ModeValue& mode : entry.modes) {
+      for (const Candidate& candidate : mode.value.candidates) visit(candidate);
     }
   }
+}
+
+template <typename Visit>
+void ForEachCandidate(const Config& config, Visit visit) {
+  for (const Mapping& mapping : config.mappings) ForEachCandidate(mapping, visit);
 }
 
 void CheckLocal(const Config& config, Diagnostics* diagnostics) {
@@ -111,6 +114,31 @@ void CheckNames(const Config& config, Diagnostics* diagnostics) {
   }
 }
 
+bool Implements(const Kernel& kernel, std::string_view layer) {
+  return std::any_of(kernel.implementations.begin(), kernel.implementations.end(),
+                     [&](const Implementation& other) { return other.layer == layer; });
+}
+
+// Names of classes may be mapped to any built-in kernel: there the code decides.
+void CheckBuiltins(const Config& config, Diagnostics* diagnostics) {
+  for (const Mapping& mapping : config.mappings) {
+    if (!BuiltinCatalogue().FindLayer(mapping.name)) continue;
+    std::string help;
+    for (const Kernel& kernel : BuiltinCatalogue().kernels) {
+      if (!Implements(kernel, mapping.name)) continue;
+      help += (help.empty() ? "of the built-in kernels these do: `builtin:" : ", `builtin:") +
+              kernel.name + "`";
+    }
+    ForEachCandidate(mapping, [&](const Candidate& candidate) {
+      if (candidate.ref.kind != KernelRef::Kind::kBuiltin) return;
+      const Kernel* kernel = BuiltinCatalogue().FindKernel(candidate.ref.name);
+      if (!kernel || Implements(*kernel, mapping.name)) return;
+      diagnostics->Report<Diag::OtherLayer>(candidate.span, candidate.ref.text, mapping.name)
+          .Help(help.empty() ? "no built-in kernel does" : help);
+    });
+  }
+}
+
 void CheckUnresolved(const Config& config, Diagnostics* diagnostics) {
   for (const Fusion& fusion : config.fusions) {
     diagnostics->Report<Diag::FusionNotResolved>(fusion.span);
@@ -120,8 +148,8 @@ void CheckUnresolved(const Config& config, Diagnostics* diagnostics) {
   }
 }
 
-constexpr std::array kChecks = {CheckIntervals, CheckModes, CheckLocal,
-                                CheckAttention, CheckNames, CheckUnresolved};
+constexpr std::array kChecks = {CheckIntervals, CheckModes,    CheckLocal,     CheckAttention,
+                                CheckNames,     CheckBuiltins, CheckUnresolved};
 
 }  // namespace
 
