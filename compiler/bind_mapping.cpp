@@ -1,5 +1,6 @@
 // kernel_mapping: from the forms a value can be written in to one shape.
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "compiler/bind.h"
@@ -323,15 +324,17 @@ class MappingBinder {
   Diagnostics* diagnostics_;
 };
 
-void BindOne(std::string_view name, Span span, const Node& value, Config* config,
-             Diagnostics* diagnostics) {
+// Where each name was mapped first. The names are those of the document.
+using FirstPlaces = std::unordered_map<std::string_view, Span>;
+
+void BindOne(std::string_view name, Span span, const Node& value, FirstPlaces* places,
+             Config* config, Diagnostics* diagnostics) {
   if (name.empty()) {
     diagnostics->Report<Diag::EmptyName>(span);
     return;
   }
-  for (const Mapping& other : config->mappings) {
-    if (other.name != name) continue;
-    diagnostics->Report<Diag::DuplicateKey>(span, name).Note(other.span, "first here");
+  if (const auto [first, is_first] = places->emplace(name, span); !is_first) {
+    diagnostics->Report<Diag::DuplicateKey>(span, name).Note(first->second, "first here");
     return;
   }
   config->mappings.push_back(
@@ -363,9 +366,10 @@ std::vector<std::string> BindPatterns(const Member& member, Diagnostics* diagnos
 }
 
 void BindMappings(const Member& member, Config* config, Diagnostics* diagnostics) {
+  FirstPlaces places;
   if (member.value.Is(Node::Kind::kTable)) {
     for (const Member& entry : member.value.members) {
-      BindOne(entry.key, entry.key_span, entry.value, config, diagnostics);
+      BindOne(entry.key, entry.key_span, entry.value, &places, config, diagnostics);
     }
     return;
   }
@@ -374,7 +378,7 @@ void BindMappings(const Member& member, Config* config, Diagnostics* diagnostics
     if (!pair.Is(Node::Kind::kArray) || pair.items.size() != 2) {
       diagnostics->Report<Diag::BadMappingPair>(pair.span);
     } else if (pair.items[0].Is(Node::Kind::kString)) {
-      BindOne(pair.items[0].text, pair.items[0].span, pair.items[1], config, diagnostics);
+      BindOne(pair.items[0].text, pair.items[0].span, pair.items[1], &places, config, diagnostics);
     } else if (pair.items[0].Is(Node::Kind::kArray)) {
       BindFusionModules(pair.items[0], diagnostics);
       BindValue(pair.items[1], "fusion", diagnostics);

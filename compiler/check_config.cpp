@@ -1,6 +1,9 @@
 // What only the whole config shows. A check is a function in a list.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <unordered_set>
+#include <utility>
 
 #include "compiler/catalogue.h"
 #include "compiler/config.h"
@@ -15,21 +18,38 @@ bool Within(const Interval& inner, const Interval& outer) {
   return outer.low <= inner.low && inner.high <= outer.high;
 }
 
+// The intervals that the entries of a name have for one device, each once.
+struct DeviceIntervals {
+  std::map<std::pair<int, int>, const DeviceEntry*> first;
+  std::vector<const DeviceEntry*> different;  // the first ones, which overlaps are looked for in
+};
+constexpr size_t kMaxCompared = 200;
+
+void CheckEntry(const DeviceEntry& entry, DeviceIntervals* intervals, Diagnostics* diagnostics) {
+  const DeviceSelector& selector = *entry.selector;
+  const Interval& own = selector.interval;
+  const auto [same, is_first] = intervals->first.emplace(std::pair(own.low, own.high), &entry);
+  if (!is_first) {
+    diagnostics->Report<Diag::DuplicateInterval>(entry.span, selector.Text())
+        .Note(same->second->span, "first here");
+    return;
+  }
+  for (const DeviceEntry* earlier : intervals->different) {
+    const Interval& other = earlier->selector->interval;
+    if (!Overlap(own, other) || Within(own, other) || Within(other, own)) continue;
+    diagnostics
+        ->Report<Diag::OverlappingIntervals>(entry.span, earlier->selector->Text(), selector.Text())
+        .Note(earlier->span, "the other");
+    break;  // one warning an entry
+  }
+  if (intervals->different.size() < kMaxCompared) intervals->different.push_back(&entry);
+}
+
 void CheckIntervals(const Config& config, Diagnostics* diagnostics) {
   for (const Mapping& mapping : config.mappings) {
-    for (auto later = mapping.entries.begin(); later != mapping.entries.end(); ++later) {
-      for (auto earlier = mapping.entries.begin(); earlier != later; ++earlier) {
-        if (!later->selector || !earlier->selector) continue;
-        const DeviceSelector &a = *earlier->selector, &b = *later->selector;
-        if (a.device != b.device || !Overlap(a.interval, b.interval)) continue;
-        if (a.interval == b.interval) {
-          diagnostics->Report<Diag::DuplicateInterval>(later->span, b.Text())
-              .Note(earlier->span, "first here");
-        } else if (!Within(a.interval, b.interval) && !Within(b.interval, a.interval)) {
-          diagnostics->Report<Diag::OverlappingIntervals>(later->span, a.Text(), b.Text())
-              .Note(earlier->span, "the other");
-        }
-      }
+    std::map<std::string_view, DeviceIntervals> devices;
+    for (const DeviceEntry& entry : mapping.entries) {
+      if (entry.selector) CheckEntry(entry, &devices[entry.selector->device], diagnostics);
     }
   }
 }
@@ -37,16 +57,15 @@ void CheckIntervals(const Config& config, Diagnostics* diagnostics) {
 void CheckModes(const Config& config, Diagnostics* diagnostics) {
   for (const Mapping& mapping : config.mappings) {
     for (const DeviceEntry& entry : mapping.entries) {
-      for (auto later = entry.modes.begin(); later != entry.modes.end(); ++later) {
-        if (!later->mode) continue;
-        const auto earlier = std::find_if(entry.modes.begin(), later, [&](const ModeValue& other) {
-          return other.mode == later->mode;
-        });
-        if (earlier != later) {
-          diagnostics->Report<Diag::DuplicateMode>(later->span, later->mode->Text())
-              .Note(earlier->span, "first here");
-        } else if (*later->mode == Mode{.torch_compile = true}) {
-          diagnostics->Report<Diag::NeverChosenMode>(later->span)
+      std::map<std::string, Span> first;  // a mode as text, its words in one order
+      for (const ModeValue& value : entry.modes) {
+        if (!value.mode) continue;
+        const auto [same, is_first] = first.emplace(value.mode->Text(), value.span);
+        if (!is_first) {
+          diagnostics->Report<Diag::DuplicateMode>(value.span, same->first)
+              .Note(same->second, "first here");
+        } else if (*value.mode == Mode{.torch_compile = true}) {
+          diagnostics->Report<Diag::NeverChosenMode>(value.span)
               .Help("write `inference|torch_compile` or `training|torch_compile`");
         }
       }
@@ -98,15 +117,14 @@ void CheckAttention(const Config& config, Diagnostics* diagnostics) {
 void CheckNames(const Config& config, Diagnostics* diagnostics) {
   std::vector<std::string> names;
   for (const Layer& layer : BuiltinCatalogue().layers) names.push_back(layer.name);
+  std::unordered_set<std::string_view> declared;
+  for (const ExtraClass& extra : config.extra_classes) declared.insert(extra.name);
   for (const Mapping& mapping : config.mappings) {
     // A longer name that ends with a known one is a class of its own: LlamaRMSNorm.
     const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       return mapping.name.ends_with(name);
     });
-    const bool declared =
-        std::any_of(config.extra_classes.begin(), config.extra_classes.end(),
-                    [&](const ExtraClass& extra) { return extra.name == mapping.name; });
-    if (known || declared) continue;
+    if (known || declared.count(mapping.name) > 0) continue;
     const std::string help = DidYouMean(mapping.name, names);
     if (!help.empty()) {
       diagnostics->Report<Diag::UnknownName>(mapping.span, mapping.name).Help(help);

@@ -1,6 +1,7 @@
 #include "compiler/plan.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "compiler/catalogue.h"
@@ -85,10 +86,10 @@ bool OneMatches(std::string_view path, std::string_view pattern) {
 }  // namespace
 
 const PlanEntry* Plan::Find(std::string_view name) const {
-  for (const PlanEntry& entry : entries) {
-    if (entry.name == name) return &entry;
-  }
-  return nullptr;
+  const auto found = std::lower_bound(
+      entries.begin(), entries.end(), name,
+      [](const PlanEntry& entry, std::string_view wanted) { return entry.name < wanted; });
+  return found != entries.end() && found->name == name ? &*found : nullptr;
 }
 
 std::string PlanToJson(const Plan& plan) {
@@ -136,14 +137,15 @@ std::string PlanToText(const Plan& plan) {
 
 std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name) {
   std::vector<Answer> answers;
+  std::set<std::string_view> declared;  // the names that [[model.layer]] gives the class
+  for (const ExtraClass& extra : plan.extra_classes) {
+    if (extra.class_name == class_name) declared.insert(extra.name);
+  }
   for (const PlanEntry& entry : plan.entries) {
     if (entry.name.empty()) continue;
     const Layer* layer = BuiltinCatalogue().FindLayer(entry.name);
     if (layer && layer->function) continue;
-    const bool extra = std::any_of(
-        plan.extra_classes.begin(), plan.extra_classes.end(), [&](const ExtraClass& other) {
-          return other.name == entry.name && other.class_name == class_name;
-        });
+    const bool extra = declared.count(entry.name) > 0;
     if (extra || class_name.ends_with(entry.name) ||
         (layer && AnyEqual(layer->classes, class_name))) {
       answers.push_back({&entry, false});

@@ -27,7 +27,7 @@ struct PlanEntry {
   std::string mode;  // the mode whose value was taken: "inference", "fallback"
   std::optional<KernelUse> kernel;
   std::shared_ptr<const Kernel> code;  // of a kernel that is not built in: how it is called
-  std::string interval;  // "cuda>=8.0,<=8.9"; "" when unbounded
+  std::string interval;                // "cuda>=8.0,<=8.9"; "" when unbounded
   std::vector<std::string> only, except;
   std::string guard = "semantic";
   std::optional<Reason> reason;
@@ -52,6 +52,7 @@ struct Plan {
   std::vector<PlanEntry> entries;  // one a name, sorted
   std::vector<Site> sites;         // with a model
   bool has_sites = false;
+  /// Of `entries`, which must be sorted.
   const PlanEntry* Find(std::string_view name) const;
 };
 

@@ -1,5 +1,5 @@
 // Config to plan: for each name, the five steps of choosing a kernel.
-#include <set>
+#include <map>
 #include <utility>
 
 #include "compiler/candidate.h"
@@ -34,12 +34,11 @@ Layers InheritedLayers(const Config* config) {
   return layers;
 }
 
-const Mapping* FindMapping(const std::vector<Mapping>& mappings, const std::string& name) {
-  for (const Mapping& mapping : mappings) {
-    if (mapping.name == name) return &mapping;
-  }
-  return nullptr;
-}
+// What maps one name.
+struct Sources {
+  const Mapping* own = nullptr;
+  std::vector<const Mapping*> inherited;
+};
 
 class NameResolver {
  public:
@@ -185,18 +184,15 @@ Plan Resolve(const Config* config, const Target& target, const Environment& envi
   const Layers layers = InheritedLayers(config);
   static const std::vector<Mapping> none;
   const std::vector<Mapping>& own = config ? config->mappings : none;
-  std::set<std::string> names;
-  for (const Mapping& mapping : own) names.insert(mapping.name);
+  std::map<std::string_view, Sources> names;
+  for (const Mapping& mapping : own) names[mapping.name].own = &mapping;
   for (const std::vector<Mapping>* layer : layers) {
-    for (const Mapping& mapping : *layer) names.insert(mapping.name);
+    for (const Mapping& mapping : *layer) names[mapping.name].inherited.push_back(&mapping);
   }
-  for (const std::string& name : names) {
-    std::vector<const Mapping*> inherited;
-    for (const std::vector<Mapping>* layer : layers) {
-      if (const Mapping* mapping = FindMapping(*layer, name)) inherited.push_back(mapping);
-    }
-    plan.entries.push_back(NameResolver(name, FindMapping(own, name), std::move(inherited), config,
-                                        target, environment, store)
+  for (auto& [name, sources] : names) {
+    plan.entries.push_back(NameResolver(std::string(name), sources.own,
+                                        std::move(sources.inherited), config, target, environment,
+                                        store)
                                .Run());
   }
   return plan;

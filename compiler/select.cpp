@@ -1,23 +1,26 @@
 #include "compiler/select.h"
 
-#include <algorithm>
+#include <map>
+#include <utility>
 
 namespace kernelmap {
 namespace {
 
-void Add(const Mapping& mapping, const std::string& device, bool from_config,
+// Where in the list of entries an interval stands.
+using Places = std::map<std::pair<int, int>, size_t>;
+
+void Add(const Mapping& mapping, const std::string& device, bool from_config, Places* places,
          std::vector<DeviceChoice>* entries) {
   for (const DeviceEntry& entry : mapping.entries) {
     if (entry.selector && entry.selector->device != device) continue;
     const DeviceChoice choice{entry.selector ? entry.selector->interval : Interval{}, &entry,
                               from_config};
-    const auto same =
-        std::find_if(entries->begin(), entries->end(),
-                     [&](const DeviceChoice& other) { return other.interval == choice.interval; });
-    if (same != entries->end()) {
-      *same = choice;  // the later replaces the earlier, modes and all
-    } else {
+    const auto [same, is_first] =
+        places->emplace(std::pair(choice.interval.low, choice.interval.high), entries->size());
+    if (is_first) {
       entries->push_back(choice);
+    } else {
+      (*entries)[same->second] = choice;  // the later replaces the earlier, modes and all
     }
   }
 }
@@ -45,10 +48,11 @@ std::vector<DeviceChoice> EntriesForDevice(const Mapping* own,
                                            const std::vector<const Mapping*>& inherited,
                                            const std::string& device) {
   std::vector<DeviceChoice> entries;
+  Places places;
   if (!own || !own->Whole()) {
-    for (const Mapping* mapping : inherited) Add(*mapping, device, false, &entries);
+    for (const Mapping* mapping : inherited) Add(*mapping, device, false, &places, &entries);
   }
-  if (own) Add(*own, device, true, &entries);
+  if (own) Add(*own, device, true, &places, &entries);
   return entries;
 }
 

@@ -6,7 +6,7 @@
 namespace kernelmap {
 namespace {
 
-constexpr size_t kBlock = 4096;  // bytes
+constexpr size_t kBlock = 64;  // bytes
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
@@ -43,16 +43,21 @@ size_t SequenceLength(std::string_view text) {
 
 Source::Source(std::string name, std::string text)
     : name_(std::move(name)), text_(std::move(text)), line_starts_{0} {
+  for (size_t i = text_.find('\n'); i != std::string::npos; i = text_.find('\n', i + 1)) {
+    line_starts_.push_back(i + 1);
+  }
+  const bool ascii = std::all_of(text_.begin(), text_.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (ascii) return;
   size_t count = 0;
   for (size_t i = 0; i < text_.size(); ++i) {
     if (i % kBlock == 0) code_points_.push_back(count);
     if (!IsContinuation(text_[i])) ++count;
-    if (text_[i] == '\n') line_starts_.push_back(i + 1);
   }
 }
 
 size_t Source::CodePointsBefore(size_t offset) const {
-  if (code_points_.empty()) return 0;
+  if (code_points_.empty()) return std::min(offset, text_.size());
   const size_t block = std::min(offset / kBlock, code_points_.size() - 1);
   size_t count = code_points_[block];
   for (size_t i = block * kBlock; i < offset; ++i) {
@@ -62,7 +67,7 @@ size_t Source::CodePointsBefore(size_t offset) const {
 }
 
 size_t Source::ByteOfCodePoint(size_t index) const {
-  if (code_points_.empty()) return 0;
+  if (code_points_.empty()) return std::min(index, text_.size());
   const auto after = std::upper_bound(code_points_.begin(), code_points_.end(), index);
   const size_t block = static_cast<size_t>(after - code_points_.begin()) - 1;
   size_t count = code_points_[block];

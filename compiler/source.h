@@ -50,7 +50,8 @@ class Source {
   size_t ByteOfCodePoint(size_t index) const;
 
   std::vector<size_t> line_starts_;
-  std::vector<size_t> code_points_;  // before each block of bytes, so that long lines cost little
+  // Before each block of bytes, so that long lines cost little; empty where all is ASCII.
+  std::vector<size_t> code_points_;
 };
 
 /// The number of bytes of `text` before its first byte that is not valid UTF-8; its size when it

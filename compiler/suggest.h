@@ -7,8 +7,9 @@
 
 namespace kernelmap {
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
-size_t EditDistance(std::string_view a, std::string_view b);
+/// Insertions, deletions, replacements and swaps of neighbours that turn one into the other. May
+/// stop at `limit`: a distance of so much or more counts as far.
+size_t EditDistance(std::string_view a, std::string_view b, size_t limit = -1);
 
 /// The nearest of `words` when it is near enough to be meant (a third of the length may differ,
 /// and letters' case counts for nothing); else empty. Of equally near ones the first.
