@@ -14,9 +14,14 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "compiler/quick_parse.h"
 
 namespace kernelmap {
 namespace {
+
+constexpr size_t kMaxKnown = 1000;
 
 // ANTLR counts code points, we count bytes.
 class Offsets {
@@ -137,7 +142,7 @@ std::string_view ParseResult::Get(std::string_view text, std::string_view rule) 
   return {};
 }
 
-ParseResult RunParser(Rule rule, std::string_view text) {
+ParseResult RunAntlr(Rule rule, std::string_view text) {
   using namespace kernelmap_grammar;
   try {
     switch (rule) {
@@ -163,6 +168,17 @@ ParseResult RunParser(Rule rule, std::string_view text) {
   ParseResult failed;
   failed.errors.push_back({0, text.size(), "other text", "this"});
   return failed;
+}
+
+ParseResult RunParser(Rule rule, std::string_view text) {
+  if (std::optional<ParseResult> quick = QuickParse(rule, text)) return std::move(*quick);
+  // Selectors, modes and versions are few, and the same ones stand in entry after entry.
+  thread_local std::map<std::pair<Rule, std::string>, ParseResult> known;
+  const auto key = std::pair(rule, std::string(text));
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  ParseResult result = RunAntlr(rule, text);
+  if (known.size() < kMaxKnown) known.emplace(key, result);
+  return result;
 }
 
 }  // namespace kernelmap
