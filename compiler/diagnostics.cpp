@@ -9,7 +9,16 @@
 namespace kernelmap {
 namespace {
 
-constexpr size_t kMaxKept = 1000;
+constexpr size_t kMaxKept = 100;    // of errors, and of warnings
+constexpr size_t kMaxQuoted = 300;  // bytes of a text that a diagnostic quotes
+
+std::string Shortened(std::string text) {
+  if (text.size() <= kMaxQuoted) return text;
+  size_t end = kMaxQuoted;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return text + "…";
+}
 
 auto Order(const Diagnostic& d) { return std::tie(d.span, d.kind->code, d.message); }
 
@@ -30,26 +39,42 @@ std::string_view SeverityName(Severity severity) {
 std::string DiagnosticTitle(const DiagnosticKind& kind) { return FormatTitle(kind.format); }
 
 Diagnostics::Addition& Diagnostics::Addition::Help(std::string text) {
-  if (diagnostic_ && !text.empty()) diagnostic_->help.push_back(std::move(text));
+  if (diagnostic_ && !text.empty()) diagnostic_->help.push_back(Shortened(std::move(text)));
   return *this;
 }
 
 Diagnostics::Addition& Diagnostics::Addition::Note(Span span, std::string text) {
-  if (diagnostic_) diagnostic_->labels.push_back({span, std::move(text)});
+  if (diagnostic_) diagnostic_->labels.push_back({span, Shortened(std::move(text))});
   return *this;
 }
 
 Diagnostics::Addition Diagnostics::Add(const DiagnosticKind& kind, Span span,
                                        std::vector<std::string> args) {
-  (kind.severity == Severity::kError ? errors_ : warnings_)++;
-  if (list_.size() >= kMaxKept) return Addition(nullptr);
+  const bool error = kind.severity == Severity::kError;
+  (error ? errors_ : warnings_)++;
+  size_t& kept = error ? errors_kept_ : warnings_kept_;
+  if (kept == kMaxKept) {
+    const bool first = (error ? errors_ : warnings_) == kMaxKept + 1;
+    if (first) (error ? first_error_not_kept_ : first_warning_not_kept_) = span;
+    return Addition(nullptr);
+  }
+  ++kept;
+  for (std::string& arg : args) arg = Shortened(std::move(arg));
   list_.push_back({&kind, FormatText(kind.format, args), source_, span, {}, {}});
   return Addition(&list_.back());
 }
 
-void Diagnostics::Sort() {
+void Diagnostics::AddNotKept(const DiagnosticKind& kind, size_t count, Span first) {
+  if (count == 0) return;
+  list_.push_back(
+      {&kind, FormatText(kind.format, {std::to_string(count)}), source_, first, {}, {}});
+  list_.back().stands_for = count;
+}
+
+void Diagnostics::Finish() {
   std::stable_sort(list_.begin(), list_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return Order(a) < Order(b); });
+  const size_t more_errors = errors_ - errors_kept_, more_warnings = warnings_ - warnings_kept_;
   std::vector<Diagnostic> kept;
   for (Diagnostic& diagnostic : list_) {
     if (kept.empty() || Order(kept.back()) != Order(diagnostic)) {
@@ -59,6 +84,8 @@ void Diagnostics::Sort() {
     }
   }
   list_ = std::move(kept);
+  AddNotKept(Diag::MoreErrors, more_errors, first_error_not_kept_);
+  AddNotKept(Diag::MoreWarnings, more_warnings, first_warning_not_kept_);
 }
 
 }  // namespace kernelmap

@@ -74,9 +74,11 @@ struct Diagnostic {
   Span span;
   std::vector<Label> labels;      // other places of the same source
   std::vector<std::string> help;  // what to do about it
+  size_t stands_for = 1;          // how many mistakes this is; of those not kept, all of them
 };
 
-/// Collects the diagnostics of one source. Past a thousand it counts without keeping.
+/// Collects the diagnostics of one source. Of errors and of warnings each it keeps the first
+/// hundred; the others it counts. What a diagnostic quotes is shortened.
 class Diagnostics {
  public:
   explicit Diagnostics(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
@@ -87,6 +89,12 @@ class Diagnostics {
     explicit Addition(Diagnostic* diagnostic) : diagnostic_(diagnostic) {}
     /// An empty text adds nothing.
     Addition& Help(std::string text);
+    /// The same of a function that makes the text, called only where the diagnostic is kept.
+    template <typename Make>
+      requires std::is_invocable_r_v<std::string, Make>
+    Addition& Help(const Make& make) {
+      return diagnostic_ ? Help(std::string(make())) : *this;
+    }
     Addition& Note(Span span, std::string text);
 
    private:
@@ -105,16 +113,19 @@ class Diagnostics {
   size_t errors() const { return errors_; }
   size_t warnings() const { return warnings_; }
 
-  /// By place, then code; equal ones once, and counted once.
-  void Sort();
+  /// The end of collecting: by place, then code; equal ones once, and counted once; last, how many
+  /// were not kept.
+  void Finish();
 
  private:
   Addition Add(const DiagnosticKind& kind, Span span, std::vector<std::string> args);
+  void AddNotKept(const DiagnosticKind& kind, size_t count, Span first);
 
   std::shared_ptr<const Source> source_;
   std::vector<Diagnostic> list_;
-  size_t errors_ = 0;
-  size_t warnings_ = 0;
+  size_t errors_ = 0, warnings_ = 0;
+  size_t errors_kept_ = 0, warnings_kept_ = 0;
+  Span first_error_not_kept_, first_warning_not_kept_;
 };
 
 /// As people read them, in `list`'s order; `color` adds ANSI colours. Empty for an empty list.

@@ -55,7 +55,8 @@ Syntax GuessSyntax(std::string_view file_name, std::string_view text);
 
 inline constexpr size_t kMaxFileBytes = 16u << 20;
 inline constexpr int kMaxDepth = 64;
-inline constexpr int kMaxValues = 20000;  // tables, keys and items
+inline constexpr int kMaxValues = 500000;  // tables, keys and items; a config has a few an entry
+inline constexpr int kMaxDots = 60000;     // in TOML keys, and in headers; see toml_reader.cpp
 
 /// The root table; nothing, and a diagnostic, when the text is not valid. A first syntax error
 /// ends the reading; duplicate keys of JSON are all reported.

@@ -30,7 +30,7 @@ std::optional<Environment::Policy> ReadPolicy(const std::string& path, std::vect
       }
     }
   }
-  diagnostics.Sort();
+  diagnostics.Finish();
   out->insert(out->end(), diagnostics.list().begin(), diagnostics.list().end());
   if (diagnostics.errors() > 0) return std::nullopt;
   return policy;

@@ -2,7 +2,7 @@
 // reads through counts the bytes it has taken, and a token ends where its event comes.
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "compiler/document.h"
@@ -87,12 +87,11 @@ class Handler {
     level.key.inside = {level.key.key_span.begin + 1, level.key.key_span.end - 1};
     level.key.verbatim = Slice(level.key.inside) == value;
     level.key.key = value;
-    level.duplicate = !level.keys.insert(value).second;
+    const auto [first, is_first] = level.keys.emplace(value, level.key.key_span);
+    level.duplicate = !is_first;
     if (level.duplicate) {
-      auto addition = diagnostics_->Report<Diag::DuplicateKey>(level.key.key_span, level.key.key);
-      if (const Member* first = level.node.Find(value)) {
-        addition.Note(first->key_span, "first here");
-      }
+      diagnostics_->Report<Diag::DuplicateKey>(level.key.key_span, level.key.key)
+          .Note(first->second, "first here");
     }
     return true;
   }
@@ -109,7 +108,7 @@ class Handler {
     Node node;
     Member key;  // the key whose value comes next
     bool duplicate = false;
-    std::set<std::string> keys;
+    std::unordered_map<std::string, Span> keys;  // where each was first
   };
 
   size_t Position() const { return static_cast<size_t>(*furthest_ - text_.data()); }

@@ -61,7 +61,7 @@ Loaded LoadConfigText(const std::string& name, std::string bytes) {
     loaded.config->sha256 = std::move(sha256);
     CheckConfig(*loaded.config, &diagnostics);
   }
-  diagnostics.Sort();
+  diagnostics.Finish();
   loaded.diagnostics = diagnostics.list();
   loaded.errors = diagnostics.errors();
   loaded.warnings = diagnostics.warnings();

@@ -18,7 +18,7 @@ void WriteSpan(const Source& source, Span span, JsonWriter* json) {
 }  // namespace
 
 std::string DiagnosticsToJson(const std::vector<Diagnostic>& list) {
-  int64_t errors = 0;
+  size_t errors = 0, warnings = 0;
   JsonWriter json;
   json.BeginObject();
   json.Key("format").String("kernelmap-check/1");
@@ -26,7 +26,7 @@ std::string DiagnosticsToJson(const std::vector<Diagnostic>& list) {
   for (const Diagnostic& diagnostic : list) {
     const Source& source = *diagnostic.source;
     const bool error = diagnostic.kind->severity == Severity::kError;
-    errors += error;
+    (error ? errors : warnings) += diagnostic.stands_for;
     json.BeginObject();
     json.Key("code").String(diagnostic.kind->code);
     json.Key("severity").String(error ? "error" : "warning");
@@ -46,8 +46,8 @@ std::string DiagnosticsToJson(const std::vector<Diagnostic>& list) {
   }
   json.EndArray();
   json.Key("summary").BeginObject();
-  json.Key("errors").Integer(errors);
-  json.Key("warnings").Integer(static_cast<int64_t>(list.size()) - errors);
+  json.Key("errors").Integer(static_cast<int64_t>(errors));
+  json.Key("warnings").Integer(static_cast<int64_t>(warnings));
   json.EndObject();
   json.EndObject();
   return std::move(json).Finish();

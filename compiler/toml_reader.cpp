@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <tuple>
 #include <utility>
 
 #include "compiler/document.h"
@@ -14,7 +13,9 @@
 namespace kernelmap {
 namespace {
 
-constexpr size_t kMaxDuplicates = 20;  // each costs another reading
+// Each duplicate costs another reading: so many are looked for, in large files fewer.
+constexpr size_t kMaxDuplicates = 20;
+constexpr size_t kMaxReread = 4u << 20;  // bytes
 
 // The text that is parsed: the source's, with other names for duplicate keys.
 class ParsedText {
@@ -105,20 +106,17 @@ class Converter {
     }
     if (const auto* table = from.as_table()) {
       node.kind = Node::Kind::kTable;
-      for (const auto& [key, value] : *table) {
-        if (parsed_.IsRenamed(key.str())) continue;
-        Member member;
-        member.key = std::string(key.str());
-        member.key_span = SpanOf(key.source());
+      node.members.reserve(table->size());
+      for (const auto& [span, key, value] : InOrder(*table)) {
+        Member& member = node.members.emplace_back();
+        member.key = std::string(key->str());
+        member.key_span = span;
         Quotes(member.key, member.key_span, &member.verbatim, &member.inside);
-        member.value = Convert(value, member.key_span, depth + 1);
-        node.members.push_back(std::move(member));
+        member.value = Convert(*value, member.key_span, depth + 1);
       }
-      std::sort(node.members.begin(), node.members.end(), [](const Member& a, const Member& b) {
-        return std::tie(a.key_span, a.key) < std::tie(b.key_span, b.key);
-      });
     } else if (const auto* array = from.as_array()) {
       node.kind = Node::Kind::kArray;
+      node.items.reserve(array->size());
       for (const toml::node& item : *array) {
         node.items.push_back(Convert(item, node.span, depth + 1));
       }
@@ -142,6 +140,24 @@ class Converter {
   }
 
  private:
+  // toml++ keeps a table sorted by key.
+  struct Entry {
+    Span span;  // of the key
+    const toml::key* key;
+    const toml::node* value;
+  };
+  std::vector<Entry> InOrder(const toml::table& table) const {
+    std::vector<Entry> entries;
+    entries.reserve(table.size());
+    for (const auto& [key, value] : table) {
+      if (!parsed_.IsRenamed(key.str())) entries.push_back({SpanOf(key.source()), &key, &value});
+    }
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return std::pair(a.span, a.key->str()) < std::pair(b.span, b.key->str());
+    });
+    return entries;
+  }
+
   // Finds the decoded `text` within a span that may have quotes around it; behind three of them
   // the end of a line does not count.
   void Quotes(const std::string& text, Span span, bool* verbatim, Span* inside) const {
@@ -287,7 +303,8 @@ std::optional<Node> ReadToml(Diagnostics* diagnostics) {
       const std::optional<Span> key =
           duplicate ? TomlKeyAt(parsed.text(), parsed.OffsetOf(error.source().begin))
                     : std::nullopt;
-      if (key && parsed.renamed().size() < kMaxDuplicates) {
+      const size_t reread = (parsed.renamed().size() + 1) * text.size();
+      if (key && parsed.renamed().size() < kMaxDuplicates && reread <= kMaxReread) {
         parsed.Rename(*key);
         continue;
       }
@@ -295,7 +312,7 @@ std::optional<Node> ReadToml(Diagnostics* diagnostics) {
         const auto before = TableBefore(parsed, static_cast<int>(error.source().begin.line));
         ReportDuplicates(parsed, before ? &*before : nullptr, converter, diagnostics);
       }
-      if (!key) ReportSyntax(parsed, error, diagnostics);
+      if (!key || parsed.renamed().empty()) ReportSyntax(parsed, error, diagnostics);
       return std::nullopt;
     }
   }

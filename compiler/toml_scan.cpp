@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "compiler/document.h"
 
@@ -29,35 +30,61 @@ size_t AfterString(std::string_view text, size_t at) {
   return text.size();
 }
 
+// It never counts more than is there.
 class LimitScan {
  public:
   LimitScan(std::string_view text, Diagnostics* diagnostics)
       : text_(text), diagnostics_(diagnostics) {}
 
   bool WithinLimits() {
-    bool line_start = true;
-    while (at_ < text_.size()) {
+    for (bool line_start = true; at_ < text_.size();) {
       const char c = text_[at_];
-      if (c == '"' || c == '\'') {
-        at_ = AfterString(text_, at_);
-        line_start = false;
-        continue;
-      }
-      if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-        continue;
-      }
-      if (c == '.') {
-        if (++dots_ >= kMaxDepth) return Refuse<Diag::TooDeep>(kMaxDepth);
-        if (dots_ == 1 && ++values_ > kMaxValues) return Refuse<Diag::TooMany>(kMaxValues);
-      } else if (std::string_view(",=[]{}\n").find(c) != std::string_view::npos) {
-        dots_ = 0;
-        if (c == '[' && line_start && ++values_ > kMaxValues) {
-          return Refuse<Diag::TooMany>(kMaxValues);
-        }
-        if ((c == '{' || c == '=') && ++values_ > kMaxValues) {
-          return Refuse<Diag::TooMany>(kMaxValues);
-        }
+      switch (c) {
+        case '"':
+        case '\'':
+          at_ = AfterString(text_, at_);
+          line_start = false;
+          continue;
+        case '#':
+          at_ = std::min(text_.find('\n', at_), text_.size());
+          continue;
+        case '.':
+          ++key_dots_;
+          if (Depth() + key_dots_ + 1 > kMaxDepth) return Refuse<Diag::TooDeep>(kMaxDepth);
+          break;
+        case '=':
+          if (!EndKey(&dots_in_keys_) || !Count()) return false;
+          break;
+        case ',':
+          key_dots_ = value_dots_ = 0;
+          if (!open_.empty() && open_.back().list && !Count()) return false;
+          break;
+        case '[':
+        case '{':
+          if (c == '[' && line_start && open_.empty()) {
+            if (!Count()) return false;
+            BeginHeader();
+            break;
+          }
+          open_.push_back({c == '[', value_dots_ + 1});
+          levels_ += value_dots_ + 1;
+          key_dots_ = value_dots_ = 0;
+          if (Depth() > kMaxDepth) return Refuse<Diag::TooDeep>(kMaxDepth);
+          break;
+        case ']':
+        case '}':
+          if (in_header_ && !EndHeader()) return false;
+          if (!open_.empty()) {
+            levels_ -= open_.back().levels;
+            open_.pop_back();
+          }
+          key_dots_ = value_dots_ = 0;
+          break;
+        case '\n':
+          in_header_ = false;
+          key_dots_ = 0;
+          if (open_.empty()) value_dots_ = 0;
+          break;
       }
       line_start = c == '\n' || (line_start && (c == ' ' || c == '\t' || c == '\r'));
       ++at_;
@@ -66,16 +93,53 @@ class LimitScan {
   }
 
  private:
+  struct Open {
+    bool list;   // [ or {
+    int levels;  // that it adds, with the dots of its key
+  };
+
   template <const DiagnosticKind& kind>
   bool Refuse(int limit) {
     diagnostics_->Report<kind>({at_, at_ + 1}, limit);
     return false;
   }
 
+  int Depth() const { return header_levels_ + levels_; }
+
+  bool Count() { return ++values_ <= kMaxValues || Refuse<Diag::TooMany>(kMaxValues); }
+
+  // Adds the dots of a key that ends here to those of all `dots`.
+  bool EndKey(int* dots) {
+    value_dots_ = key_dots_;
+    key_dots_ = 0;
+    *dots += value_dots_;
+    return *dots <= kMaxDots || Refuse<Diag::TooManyDots>(kMaxDots);
+  }
+
+  void BeginHeader() {
+    in_header_ = true;
+    header_levels_ = key_dots_ = value_dots_ = 0;
+    if (text_.substr(at_, 2) == "[[") ++at_;
+  }
+
+  bool EndHeader() {
+    const int dots = key_dots_;
+    in_header_ = false;
+    if (!EndKey(&dots_in_headers_)) return false;
+    header_levels_ = dots + 1 + (text_.substr(at_, 2) == "]]");
+    return true;
+  }
+
   std::string_view text_;
   Diagnostics* diagnostics_;
   size_t at_ = 0;
-  int dots_ = 0;
+  bool in_header_ = false;
+  int header_levels_ = 0;  // of the tables that the last [header] names
+  int key_dots_ = 0;       // of the key that is being read
+  int value_dots_ = 0;     // of the key whose value is being read
+  std::vector<Open> open_;
+  int levels_ = 0;  // of all that is open
+  int dots_in_keys_ = 0, dots_in_headers_ = 0;
   int values_ = 0;
 };
 

@@ -11,9 +11,9 @@
 
 namespace kernelmap {
 
-/// Bounds the depth of dotted keys and the number of tables and keys, and reports what is beyond:
-/// toml++ recurses into nested values and looks through its tables in order. (Nested brackets it
-/// bounds itself, at 256.)
+/// Bounds the depth, the number of values and that of dots in keys, and reports what is beyond:
+/// toml++ recurses into what is nested, and looks each part of a dotted key up in a list of all
+/// tables that dotted keys made.
 bool TomlWithinLimits(std::string_view text, Diagnostics* diagnostics);
 
 /// The key that a problem at `offset` is about: of the header that begins there, of the value that
