@@ -21,8 +21,8 @@ struct Loaded {
   size_t warnings = 0;
 };
 
-/// The bytes of a file, at most `limit` + 1 of them; "-" is standard input. Nothing, and a message
-/// for people in `error`, where the file cannot be read.
+/// The bytes of a file or pipe, at most `limit` + 1 of them; "-" is standard input. Nothing, and a
+/// message for people in `error`, where it cannot be read, or is something else.
 std::optional<std::string> ReadFile(const std::string& path, size_t limit, std::string* error);
 
 /// Reads a config's bytes; `name` is how messages call it.
@@ -56,6 +56,10 @@ struct Environment {
   /// Whether Hub kernels may be used at all.
   bool HubEnabled() const;
 };
+
+/// Reads a policy's bytes; `name` is how messages call it. Nothing where there are errors.
+std::optional<Environment::Policy> ReadPolicyText(const std::string& name, std::string bytes,
+                                                  std::vector<Diagnostic>* diagnostics);
 
 /// Reads the environment. Nothing, and diagnostics or a message, where the policy is broken: then
 /// nothing may be trusted.

@@ -38,6 +38,11 @@ Syntax GuessSyntax(std::string_view file_name, std::string_view text) {
   return first != std::string_view::npos && text[first] == '{' ? Syntax::kJson : Syntax::kToml;
 }
 
+void RemoveByteOrderMark(std::string* text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text->starts_with(kMark)) text->erase(0, kMark.size());
+}
+
 std::optional<Node> ReadDocument(Syntax syntax, Diagnostics* diagnostics) {
   const std::string_view text = diagnostics->source()->text();
   if (text.size() > kMaxFileBytes) {

@@ -53,6 +53,9 @@ enum class Syntax { kToml, kJson };
 /// than white space is `{` is JSON, and anything else TOML.
 Syntax GuessSyntax(std::string_view file_name, std::string_view text);
 
+/// Takes it from the front of a file's text, where some editors put one.
+void RemoveByteOrderMark(std::string* text);
+
 inline constexpr size_t kMaxFileBytes = 16u << 20;
 inline constexpr int kMaxDepth = 64;
 inline constexpr int kMaxValues = 500000;  // tables, keys and items; a config has a few an entry

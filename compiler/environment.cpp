@@ -10,13 +10,10 @@
 #include "compiler/store/cache.h"
 
 namespace kernelmap {
-namespace {
-
-std::optional<Environment::Policy> ReadPolicy(const std::string& path, std::vector<Diagnostic>* out,
-                                              std::string* error) {
-  std::optional<std::string> bytes = ReadFile(path, kMaxFileBytes, error);
-  if (!bytes) return std::nullopt;
-  Diagnostics diagnostics(std::make_shared<Source>(path, std::move(*bytes)));
+std::optional<Environment::Policy> ReadPolicyText(const std::string& name, std::string bytes,
+                                                  std::vector<Diagnostic>* out) {
+  RemoveByteOrderMark(&bytes);
+  Diagnostics diagnostics(std::make_shared<Source>(name, std::move(bytes)));
   Environment::Policy policy;
   if (const std::optional<Node> root = ReadDocument(Syntax::kToml, &diagnostics)) {
     for (const Member& member : root->members) {
@@ -36,8 +33,6 @@ std::optional<Environment::Policy> ReadPolicy(const std::string& path, std::vect
   return policy;
 }
 
-}  // namespace
-
 bool Environment::HubEnabled() const {
   if (!use_hub_kernels) return true;
   std::string upper = *use_hub_kernels;
@@ -52,7 +47,9 @@ std::optional<Environment> ReadEnvironment(std::vector<Diagnostic>* diagnostics,
   environment.kernel_cache = CacheFolder([](const char* name) { return std::getenv(name); });
   const char* path = std::getenv("KERNELMAP_POLICY");
   if (path && *path) {
-    environment.policy = ReadPolicy(path, diagnostics, error);
+    std::optional<std::string> bytes = ReadFile(path, kMaxFileBytes, error);
+    if (!bytes) return std::nullopt;
+    environment.policy = ReadPolicyText(path, std::move(*bytes), diagnostics);
     if (!environment.policy) return std::nullopt;
   }
   return environment;

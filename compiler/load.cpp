@@ -1,36 +1,9 @@
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "compiler/compile.h"
 #include "compiler/sha256.h"
 
 namespace kernelmap {
-
-std::optional<std::string> ReadFile(const std::string& path, size_t limit, std::string* error) {
-  const bool standard_input = path == "-";
-  std::FILE* file = standard_input ? stdin : std::fopen(path.c_str(), "rb");
-  if (!file) {
-    *error = "cannot read `" + path + "`: " + std::strerror(errno);
-    return std::nullopt;
-  }
-  std::string bytes;
-  char buffer[1 << 16];
-  while (bytes.size() <= limit) {
-    const size_t wanted = std::min(sizeof buffer, limit + 1 - bytes.size());
-    const size_t got = std::fread(buffer, 1, wanted, file);
-    bytes.append(buffer, got);
-    if (got < wanted) break;
-  }
-  const bool failed = std::ferror(file) != 0;
-  if (failed) *error = "cannot read `" + path + "`: " + std::strerror(errno);
-  if (!standard_input) std::fclose(file);
-  if (failed) return std::nullopt;
-  return bytes;
-}
 
 namespace {
 
@@ -42,7 +15,6 @@ bool IsZip(std::string_view bytes) {
 }  // namespace
 
 Loaded LoadConfigText(const std::string& name, std::string bytes) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   Loaded loaded;
   if (IsZip(bytes)) {  // none of its bytes are worth showing
     Diagnostics diagnostics(std::make_shared<Source>(name, ""));
@@ -53,7 +25,7 @@ Loaded LoadConfigText(const std::string& name, std::string bytes) {
     return loaded;
   }
   std::string sha256 = Sha256(bytes);
-  if (bytes.starts_with(kByteOrderMark)) bytes.erase(0, kByteOrderMark.size());
+  RemoveByteOrderMark(&bytes);
   const Syntax syntax = GuessSyntax(name, bytes);
   Diagnostics diagnostics(std::make_shared<Source>(name, std::move(bytes)));
   if (const std::optional<Node> root = ReadDocument(syntax, &diagnostics)) {
