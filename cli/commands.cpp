@@ -92,6 +92,14 @@ const std::vector<Command>& Commands() {
        2,
        {Option::kTarget, Option::kOutput},
        RunExplain},
+      {"kernels",
+       "kernels list · kernels info REPO[@REV]|FOLDER · kernels check REPO[@REV]|FOLDER "
+       "[--device D] … [--format text|json] [-o FILE]",
+       "what the store has, and for which targets",
+       1,
+       2,
+       {Option::kTarget, Option::kFormat, Option::kOutput},
+       RunKernels},
   };
   return commands;
 }

@@ -11,6 +11,7 @@ int RunCheck(const Args& args);
 int RunPlan(const Args& args);
 int RunInspect(const Args& args);
 int RunExplain(const Args& args);
+int RunKernels(const Args& args);
 
 /// In the order in which --help lists them.
 const std::vector<Command>& Commands();

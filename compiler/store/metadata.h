@@ -17,7 +17,7 @@ struct KernelDependency {
 struct Metadata {
   std::string name;     // "relu"
   std::string id;       // unique to the build: "_relu_cpu_70cb40c", the namespace of its ops
-  std::string version;  // a whole number
+  std::string version;  // a whole number, not negative
   std::string license;
   std::string backend;             // "cpu", "cuda", "rocm", "xpu", "cann", "metal", "neuron", "tpu"
   std::vector<std::string> archs;  // "9.0a", "gfx942"; empty: not said

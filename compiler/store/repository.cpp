@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "compiler/plan_json.h"
-#include "compiler/sha256.h"
 #include "compiler/store/archs.h"
+#include "compiler/store/build.h"
 #include "compiler/store/cache.h"
-#include "compiler/store/content.h"
 #include "compiler/store/folder.h"
 #include "compiler/store/redirect.h"
 #include "compiler/store/variant_name.h"
@@ -17,17 +16,9 @@
 namespace kernelmap {
 namespace {
 
-constexpr uint64_t kMaxMetadataBytes = 4u << 20;
-constexpr uint64_t kMaxLayersBytes = 4u << 20;
 constexpr size_t kMaxRedirects = 8;
 constexpr int kMaxDependencies = 32;  // of all kernels that one needs
 constexpr size_t kMaxShown = 40;      // variants in a trace
-
-// "torch 2.13, cuda 13.0, x86_64-linux".
-std::string SystemText(const System& system) {
-  return "torch " + system.torch.value_or("none") + ", " + system.backend + ", " + system.arch +
-         "-" + system.os;
-}
 
 // One search: through redirects to a variant, and for the kernels that it needs, which are found
 // by searches of their own.
@@ -107,7 +98,7 @@ class Finder {
     repository_.push_back(std::move(*folder));
     folder_ = &repository_.back();
     const std::string what = "`" + request_.label + "`";
-    if (!VariantNames("").empty()) return ChooseIn("", what);
+    if (!VariantNames(*folder_, "").empty()) return ChooseIn("", what);
     if (!folder_->HasFolder("build") && HasMetadata()) return ChooseItself();
     return ChooseIn("build", what);
   }
@@ -118,20 +109,6 @@ class Finder {
     return static_cast<bool>(folder_->OpenFile("metadata.json", &size, &error));
   }
 
-  // Folders whose names are those of variants, in normal form: Python looks for no other.
-  std::vector<std::string> VariantNames(const std::string& path) const {
-    FolderError error;
-    std::vector<std::string> names;
-    for (const FolderEntry& entry :
-         folder_->List(path, &error).value_or(std::vector<FolderEntry>{})) {
-      const auto name = VariantName::Parse(entry.name);
-      if (entry.kind == FolderEntry::Kind::kFolder && name && name->Text() == entry.name) {
-        names.push_back(entry.name);
-      }
-    }
-    return names;
-  }
-
   bool ChooseIn(const std::string& path, const std::string& what) {
     FolderError error = FolderError::kNone;
     if (!folder_->List(path, &error)) {
@@ -140,7 +117,7 @@ class Finder {
                   what + (missing ? " has no folder `build`"
                                   : ": `build` " + std::string(FolderErrorText(error))));
     }
-    const VariantChoice choice = ChooseVariant(VariantNames(path), request_.system);
+    const VariantChoice choice = ChooseVariant(VariantNames(*folder_, path), request_.system);
     size_t shown = 0;
     for (const auto& [name, why] : choice.rejected) {
       if (shown++ == kMaxShown) break;
@@ -175,42 +152,32 @@ class Finder {
   }
 
   bool ReadVariant() {
-    const std::string prefix = found_.variant_folder.empty() ? "" : found_.variant_folder + "/";
     const std::string what = "`" + label_ + "`";
-    FolderError error = FolderError::kNone;
-    const auto text = folder_->Read(prefix + "metadata.json", kMaxMetadataBytes, &error);
-    if (!text) {
-      const std::string why =
-          "metadata.json of " + what + " " + std::string(FolderErrorText(error));
-      if (error == FolderError::kMissing) return Fail("metadata", "no_metadata", why);
-      const bool bad = error == FolderError::kTooLarge || error == FolderError::kFailed;
-      return Fail("metadata", bad ? "bad_metadata" : "unsafe_path", why);
-    }
-    std::string problem;
-    const auto metadata = ReadMetadata(*text, &problem);
-    if (!metadata) {
-      return Fail("metadata", "bad_metadata", "metadata.json of " + what + ": " + problem);
-    }
-    Pass("metadata", "`" + Visible(metadata->name) + "`, version " + metadata->version);
-    found_.metadata = *metadata;
-    if (!RunsHere(what) || !HasDependencies()) return false;
-
+    Build build;
     Reason reason;
-    auto content = ReadContent(*folder_, found_.variant_folder, *metadata, &reason);
-    if (!content) return Fail("digest", reason.code, what + ": " + reason.text);
-    Pass("digest",
-         content->digest + (content->listed ? ", as metadata.json lists"
-                                            : "; metadata.json lists nothing to compare with"));
-    if (content->library.empty()) {
+    if (!ReadBuildMetadata(*folder_, found_.variant_folder, &build, &reason)) {
+      return Fail("metadata", reason.code, what + ": " + reason.text);
+    }
+    Pass("metadata", "`" + build.metadata.name + "`, version " + build.metadata.version);
+    found_.metadata = build.metadata;
+    if (!RunsHere(what) || !HasDependencies()) return false;
+    if (!ReadBuildContent(*folder_, found_.variant_folder, &build, &reason)) {
+      return Fail("digest", reason.code, what + ": " + reason.text);
+    }
+    Pass("digest", build.content.digest + (build.content.listed
+                                               ? ", as metadata.json lists"
+                                               : "; metadata.json lists nothing to compare with"));
+    if (build.content.library.empty()) {
       return Fail("library", "python_only", what + " has no shared library of its own");
     }
-    Pass("library", "`" + Visible(content->library) + "`");
+    Pass("library", "`" + Visible(build.content.library) + "`");
     std::error_code ignored;
     found_.folder = std::filesystem::absolute(folder_->path(), ignored).string();
-    found_.digest = content->digest;
-    found_.files = std::move(content->files);
-    found_.library = content->library;
-    return IsHashed("metadata.json", *text) && ReadLayers(prefix);
+    found_.digest = build.content.digest;
+    found_.files = std::move(build.content.files);
+    found_.library = build.content.library;
+    found_.layers = std::move(build.layers);
+    return true;
   }
 
   bool RunsHere(const std::string& what) {
@@ -271,42 +238,6 @@ class Finder {
     return true;
   }
 
-  bool Has(const std::string& path) const {
-    return std::any_of(found_.files.begin(), found_.files.end(),
-                       [&](const RepositoryFile& file) { return file.path == path; });
-  }
-
-  // The text of a file, if it is the one that was hashed.
-  bool IsHashed(const std::string& path, const std::string& text) {
-    const std::string hash = Sha256(text);
-    const bool same = std::any_of(
-        found_.files.begin(), found_.files.end(),
-        [&](const RepositoryFile& file) { return file.path == path && file.sha256 == hash; });
-    return same || Fail("digest", "tampered", "`" + path + "` changed while it was read");
-  }
-
-  // In the package's folder where there is no package at the top.
-  bool ReadLayers(const std::string& prefix) {
-    std::string package;
-    if (!Has("__init__.py")) {
-      package = found_.metadata.name + "/";
-      std::replace(package.begin(), package.end(), '-', '_');
-    }
-    for (const char* name : {"layers.py", "layers/__init__.py"}) {
-      const std::string path = package + name;
-      if (!Has(path)) continue;
-      FolderError error = FolderError::kNone;
-      auto text = folder_->Read(prefix + path, kMaxLayersBytes, &error);
-      if (!text) {
-        return Fail("layers", "unsafe_path", path + " " + std::string(FolderErrorText(error)));
-      }
-      if (!IsHashed(path, *text)) return false;
-      found_.layers = std::move(*text);
-      return true;
-    }
-    return true;
-  }
-
   RepositoryRequest request_;
   int* searches_;
   std::set<std::string>* needed_by_;
@@ -319,6 +250,18 @@ class Finder {
 };
 
 }  // namespace
+
+std::vector<std::string> VariantNames(const Folder& folder, const std::string& path) {
+  FolderError error;
+  std::vector<std::string> names;
+  for (const FolderEntry& entry : folder.List(path, &error).value_or(std::vector<FolderEntry>{})) {
+    const auto name = VariantName::Parse(entry.name);
+    if (entry.kind == FolderEntry::Kind::kFolder && name && name->Text() == entry.name) {
+      names.push_back(entry.name);
+    }
+  }
+  return names;
+}
 
 RepositoryAnswer FindRepository(const RepositoryRequest& request) {
   int searches = 0;

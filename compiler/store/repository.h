@@ -13,6 +13,7 @@
 
 #include "compiler/languages.h"
 #include "compiler/plan.h"
+#include "compiler/store/folder.h"
 #include "compiler/store/metadata.h"
 #include "compiler/store/variant.h"
 
@@ -63,6 +64,10 @@ struct RepositoryAnswer {
 /// every file and compares with the digests that the metadata lists. A variant without a shared
 /// library is `python_only`.
 RepositoryAnswer FindRepository(const RepositoryRequest& request);
+
+/// The folders at `path` whose names are those of build variants, in normal form, sorted: the
+/// Python library looks for no other.
+std::vector<std::string> VariantNames(const Folder& folder, const std::string& path);
 
 /// A descriptor of a private copy, in memory and sealed, of one file of a repository that was
 /// found, whose content has the SHA-256 it had then. The caller closes it, and may load

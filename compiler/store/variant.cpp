@@ -186,6 +186,11 @@ std::string BackendOf(const TorchBuild& build) {
 
 std::string BackendTag(std::string_view backend) { return ReadBackend(backend).Text(); }
 
+std::string SystemText(const System& system) {
+  return "torch " + system.torch.value_or("none") + ", " + system.backend + ", " + system.arch +
+         "-" + system.os;
+}
+
 System SystemOf(const Target& target) {
   System system;
   if (!target.torch.empty()) system.torch = target.torch;

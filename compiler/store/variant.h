@@ -29,6 +29,8 @@ struct System {
 /// operating system; of torch the new C++ ABI, which its builds for Linux have. ROCm and CUDA
 /// without a version in the target: the backend has none, and no variant that needs one suits.
 System SystemOf(const Target& target);
+/// "torch 2.13, cuda 13.0, x86_64-linux".
+std::string SystemText(const System& system);
 
 /// What torch.version and torch.backends say of a build of torch.
 struct TorchBuild {
