@@ -23,7 +23,7 @@ class Formatter : public CLI::Formatter {
 
 void AddTargetFlags(CLI::App* app, TargetFlags* flags) {
   app->add_option("--device", flags->device, "cpu, cuda, rocm, mps, xpu, npu, neuron, tpu or auto");
-  app->add_option("--capability", flags->capability, "of CUDA and ROCm: 9.0, sm_90, gfx942");
+  app->add_option("--capability", flags->capability, "of CUDA and ROCm: 9.0, sm_90, gfx942, auto (this machine's)");
   app->add_option("--mode", flags->mode, "inference or training, either with |torch_compile");
   app->add_option("--torch", flags->torch, "the version that will run the model: 2.13");
   app->add_option("--cuda", flags->cuda, "the version of CUDA: 13.0");

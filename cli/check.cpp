@@ -48,9 +48,17 @@ std::string Render(const Findings& findings, const Args& args) {
 
 int RunCheck(const Args& args) {
   Findings findings;
+  std::string policy_error;
+  const std::optional<Environment> environment =
+      ReadEnvironment(&findings.diagnostics, &policy_error);
+  if (!environment) {
+    if (!policy_error.empty()) UsageError(policy_error);
+    findings.failures.push_back(policy_error.empty() ? "the policy is broken" : policy_error);
+  }
   for (const std::string& path : args.inputs) {
     std::string error;
-    const std::optional<Loaded> loaded = LoadConfig(path, &error);
+    const std::optional<Loaded> loaded =
+        LoadConfig(path, &error, environment ? &*environment : nullptr);
     if (!loaded) {  // the others are still worth reading
       UsageError(error);
       findings.failures.push_back(error);
@@ -60,7 +68,7 @@ int RunCheck(const Args& args) {
                                 loaded->diagnostics.end());
     findings.errors += loaded->errors;
     findings.warnings += loaded->warnings;
-    if (loaded->config) findings.names += loaded->config->mappings.size();
+    if (loaded->config) findings.names += loaded->config->mappings.size() + loaded->config->fusions.size();
   }
   if (args.format == "text") PrintDiagnostics(findings.diagnostics);
   if (const int code = WriteResult(args.output, Render(findings, args))) return code;

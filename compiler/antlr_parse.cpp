@@ -4,6 +4,8 @@
 #include <DeviceSelectorParser.h>
 #include <KernelRefLexer.h>
 #include <KernelRefParser.h>
+#include <LayoutExpressionLexer.h>
+#include <LayoutExpressionParser.h>
 #include <ModeLexer.h>
 #include <ModeParser.h>
 #include <PathPatternLexer.h>
@@ -102,16 +104,16 @@ class Listener : public antlr4::BaseErrorListener {
 };
 
 void Collect(antlr4::tree::ParseTree* tree, const std::vector<std::string>& rules,
-             const Offsets& offsets, ParseResult* result) {
+             const Offsets& offsets, int level, ParseResult* result) {
   auto* context = dynamic_cast<antlr4::ParserRuleContext*>(tree);
   if (!context) return;
   if (context->start && context->stop) {
     result->pieces.push_back({rules[context->getRuleIndex()],
                               offsets.Byte(context->start->getStartIndex()),
-                              offsets.Byte(context->stop->getStopIndex() + 1)});
+                              offsets.Byte(context->stop->getStopIndex() + 1), level});
   }
   for (antlr4::tree::ParseTree* child : context->children) {
-    Collect(child, rules, offsets, result);
+    Collect(child, rules, offsets, level + 1, result);
   }
 }
 
@@ -129,7 +131,7 @@ ParseResult Run(std::string_view text, Entry entry) {
   parser.removeErrorListeners();
   parser.addErrorListener(&listener);
   antlr4::ParserRuleContext* tree = (parser.*entry)();
-  if (result.errors.empty()) Collect(tree, parser.getRuleNames(), offsets, &result);
+  if (result.errors.empty()) Collect(tree, parser.getRuleNames(), offsets, 0, &result);
   return result;
 }
 
@@ -161,6 +163,9 @@ ParseResult RunAntlr(Rule rule, std::string_view text) {
         return Run<ModeLexer, ModeParser>(text, &ModeParser::mode_);
       case Rule::kPattern:
         return Run<PathPatternLexer, PathPatternParser>(text, &PathPatternParser::pattern);
+      case Rule::kLayout:
+        return Run<LayoutExpressionLexer, LayoutExpressionParser>(
+            text, &LayoutExpressionParser::layout);
     }
   } catch (const std::exception&) {
     // ANTLR throws only on what the callers rule out (text that is not UTF-8).

@@ -12,6 +12,7 @@ struct Piece {
   std::string rule;  // "owner", "revision"
   size_t begin = 0;
   size_t end = 0;
+  int level = 0;  // of the rule's call: deeper ones are inside
 };
 
 struct SyntaxError {
@@ -27,7 +28,7 @@ struct ParseResult {
   std::string_view Get(std::string_view text, std::string_view rule) const;
 };
 
-enum class Rule { kHubRef, kLocalRef, kBuiltinRef, kSpecifiers, kSelector, kMode, kPattern };
+enum class Rule { kHubRef, kLocalRef, kBuiltinRef, kSpecifiers, kSelector, kMode, kPattern, kLayout };
 
 /// Parses all of `text`, which is UTF-8 and bounded in length by the caller. Common right texts
 /// never come to ANTLR (quick_parse.h), and it sees an equal text once.

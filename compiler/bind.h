@@ -36,13 +36,22 @@ void BindMappings(const Member& member, Config* config, Diagnostics* diagnostics
 /// A value that stands for a kernel: the string, pair, table and `any` forms. `name` is the name
 /// it is for.
 std::optional<Value> BindValue(const Node& node, std::string_view name, Diagnostics* diagnostics);
+/// The entries of a name: one value, or a table of devices.
+std::vector<DeviceEntry> BindEntries(const Node& node, std::string_view name,
+                                     Diagnostics* diagnostics);
 /// A list of path patterns.
 std::vector<std::string> BindPatterns(const Member& member, Diagnostics* diagnostics);
 
 void BindTarget(const Member& member, TargetSettings* target, Diagnostics* diagnostics);
 void BindModel(const Member& member, Config* config, Diagnostics* diagnostics);
+
+/// `attn_implementation`: a word of transformers, or a reference.
+void BindAttention(const Member& member, Config* config, Diagnostics* diagnostics);
+/// `[[fusion]]`.
 void BindFusions(const Member& member, Config* config, Diagnostics* diagnostics);
-/// One fusion: its members, as a list of [name, pattern] pairs, whatever they stand in.
-void BindFusionModules(const Node& node, Diagnostics* diagnostics);
+/// One fusion: its modules as a list of [name, pattern] pairs, and what they are mapped to.
+void BindFusion(const Node& modules, const Node& kernel, Config* config, Diagnostics* diagnostics);
+/// The modules alone, for a fusion without a kernel.
+std::vector<FusionPart> BindFusionParts(const Node& modules, Diagnostics* diagnostics);
 
 }  // namespace kernelmap

@@ -1,4 +1,4 @@
-// The top of a config, `[target]`, `[model]` and `[[fusion]]`.
+// The top of a config, `[target]` and `[model]`.
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -103,12 +103,14 @@ void BindVersion(const Member& member, Setting<std::optional<std::string>>* sett
 }
 
 void BindLayer(const Node& node, Config* config, Diagnostics* diagnostics) {
-  ExtraClass extra;
+  ExtraLayer extra;
   for (const Member& member : node.members) {
     if (member.key == "name") {
       extra.name = BindText(member, diagnostics).value_or("");
+      extra.name_span = member.value.span;
     } else if (member.key == "class") {
       extra.class_name = BindText(member, diagnostics).value_or("");
+      extra.class_span = member.value.span;
     } else {
       ReportUnknownKey(member, "`model.layer`", {"name", "class"}, diagnostics);
     }
@@ -123,24 +125,6 @@ const std::vector<std::string> kRootKeys = {
     "inherit_mapping",     "default_mapping", "use_local_kernel", "allow_all_kernels",
     "trusted_publishers",  "deterministic",   "on_fallback",      "target",
     "attn_implementation", "model",           "kernel_mapping",   "fusion"};
-const std::vector<std::string> kAttentionWords = {"eager", "sdpa", "flash_attention_2",
-                                                  "flash_attention_3", "flash_attention_4"};
-
-void BindAttention(const Member& member, Config* config, Diagnostics* diagnostics) {
-  const std::optional<std::string> text = BindText(member, diagnostics);
-  if (!text) return;
-  config->attn_implementation = {*text, member.key_span};
-  const bool word =
-      std::find(kAttentionWords.begin(), kAttentionWords.end(), *text) != kAttentionWords.end();
-  if (word) return;
-  if (text->find_first_of("/:@") == std::string::npos) {
-    diagnostics->Report<Diag::UnknownValue>(member.value.span, *text, member.key)
-        .Help(DidYouMeanOneOf(*text, kAttentionWords));
-    return;
-  }
-  BindValue(member.value, "attention", diagnostics);
-}
-
 void BindRootMember(const Member& member, Config* config, Diagnostics* diagnostics) {
   const std::string& key = member.key;
   if (key == "inherit_mapping") return BindFlag(member, &config->inherit_mapping, diagnostics);
@@ -232,52 +216,6 @@ void BindModel(const Member& member, Config* config, Diagnostics* diagnostics) {
     } else {
       ReportUnknownKey(item, "`model`", {"root", "inputs", "layer"}, diagnostics);
     }
-  }
-}
-
-void BindFusionModules(const Node& node, Diagnostics* diagnostics) {
-  if (!IsKind(node, Node::Kind::kArray, "modules", "a list of [name, pattern] pairs",
-              diagnostics)) {
-    return;
-  }
-  if (node.items.size() < 2) diagnostics->Report<Diag::FusionOfOne>(node.span);
-  for (const Node& pair : node.items) {
-    const bool fine = pair.Is(Node::Kind::kArray) && pair.items.size() == 2 &&
-                      pair.items[0].Is(Node::Kind::kString) &&
-                      pair.items[1].Is(Node::Kind::kString);
-    if (!fine) {
-      ReportWrongType("modules", "a list of [name, pattern] pairs", pair, diagnostics);
-    } else {
-      ParsePathPattern(SubText::OfString(pair.items[1]), diagnostics);
-    }
-  }
-}
-
-void BindFusions(const Member& member, Config* config, Diagnostics* diagnostics) {
-  if (!IsKind(member.value, Node::Kind::kArray, "fusion", "a list of tables", diagnostics)) return;
-  for (const Node& fusion : member.value.items) {
-    if (!IsKind(fusion, Node::Kind::kTable, "fusion", "a list of tables", diagnostics)) continue;
-    const Member *modules = fusion.Find("modules"), *kernel = fusion.Find("kernel");
-    if (!modules) diagnostics->Report<Diag::MissingKey>(fusion.span, "modules", "`fusion`");
-    if (!kernel) diagnostics->Report<Diag::MissingKey>(fusion.span, "kernel", "`fusion`");
-    for (const Member& item : fusion.members) {
-      if (item.key != "modules" && item.key != "kernel") {
-        ReportUnknownKey(item, "`fusion`", {"modules", "kernel"}, diagnostics);
-      }
-    }
-    if (modules) BindFusionModules(modules->value, diagnostics);
-    if (kernel) {
-      Config scratch;  // any value form, devices and modes too
-      Member named = *kernel;
-      named.key = "fusion";
-      Node table;
-      table.kind = Node::Kind::kTable;
-      table.members.push_back(std::move(named));
-      Member mapping;
-      mapping.value = std::move(table);
-      BindMappings(mapping, &scratch, diagnostics);
-    }
-    config->fusions.push_back({fusion.span});
   }
 }
 

@@ -138,7 +138,7 @@ class ValueBinder {
     const SubText sub = SubText::OfString(text);
     if (ref.name.empty() && name_ != kAttention) {
       diagnostics_->Report<Diag::MissingKernelName>(text.span, ref.text)
-          .Help("add the name: " + ref.text + ":" + name_);
+          .Help("add the name: " + ref.text + ":" + (name_ == "fusion" ? "Name" : name_));
     }
     if (ref.kind == KernelRef::Kind::kBuiltin && !BuiltinCatalogue().FindKernel(ref.name)) {
       const size_t at = ref.text.size() - ref.name.size();
@@ -347,6 +347,11 @@ std::optional<Value> BindValue(const Node& node, std::string_view name, Diagnost
   return ValueBinder(name, diagnostics).Bind(node);
 }
 
+std::vector<DeviceEntry> BindEntries(const Node& node, std::string_view name,
+                                     Diagnostics* diagnostics) {
+  return MappingBinder(name, diagnostics).Bind(node);
+}
+
 std::vector<std::string> BindPatterns(const Member& member, Diagnostics* diagnostics) {
   std::vector<std::string> patterns;
   if (!IsKind(member.value, Node::Kind::kArray, member.key, "a list of path patterns",
@@ -380,9 +385,7 @@ void BindMappings(const Member& member, Config* config, Diagnostics* diagnostics
     } else if (pair.items[0].Is(Node::Kind::kString)) {
       BindOne(pair.items[0].text, pair.items[0].span, pair.items[1], &places, config, diagnostics);
     } else if (pair.items[0].Is(Node::Kind::kArray)) {
-      BindFusionModules(pair.items[0], diagnostics);
-      BindValue(pair.items[1], "fusion", diagnostics);
-      config->fusions.push_back({pair.items[0].span});
+      BindFusion(pair.items[0], pair.items[1], config, diagnostics);
     } else {
       diagnostics->Report<Diag::BadMappingPair>(pair.items[0].span);
     }

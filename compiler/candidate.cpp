@@ -47,7 +47,9 @@ class Judge {
     const bool implements =
         std::any_of(kernel->implementations.begin(), kernel->implementations.end(),
                     [&](const Implementation& other) { return other.layer == context_.name; });
-    if (!implements && BuiltinCatalogue().FindLayer(context_.name)) {
+    if (context_.fusion) {
+      if (auto misfit = NoLayout(*kernel)) return *misfit;
+    } else if (!implements && BuiltinCatalogue().FindLayer(context_.name)) {
       return Fail("implements", "no_implementation",
                   "`" + label_ + "` does not implement " + context_.name);
     }
@@ -102,6 +104,17 @@ class Judge {
     return std::nullopt;
   }
 
+  // One kernel for several modules: how its parameters come from theirs is its layout.
+  std::optional<CandidateResult> NoLayout(const Kernel& kernel) {
+    for (const Implementation& implementation : kernel.implementations) {
+      if (implementation.layer == context_.name && !implementation.layout.empty()) {
+        Pass("layout", "`" + label_ + "` has a layout for " + context_.name);
+        return std::nullopt;
+      }
+    }
+    return Fail("layout", "no_layout", "`" + label_ + "` has no layout for " + context_.name);
+  }
+
   // Asks the store.
   CandidateResult Stored(std::string revision, std::string trust) {
     const auto distrust = [this](const std::string& repo) {
@@ -114,6 +127,10 @@ class Judge {
       CandidateResult result;
       result.reason = std::move(answer.reason);
       return result;
+    }
+    if (context_.fusion) {
+      static const Kernel none;
+      if (auto misfit = NoLayout(answer.code ? *answer.code : none)) return *misfit;
     }
     if (auto misfit = Misfit(answer.backward, answer.torch_compile, answer.deterministic)) {
       return *misfit;
@@ -143,7 +160,7 @@ class Judge {
     const Binding* binding = FindBinding(ref_.repo);
     const std::string why = binding ? binding->WhyPythonOnly(ref_.name) : "";
     if (!why.empty()) return Fail("binding", "python_only", "`" + label_ + "` is " + why);
-    return Stored(EffectiveRevision(), std::move(trust));
+    return Stored(WantedRevision(candidate_, context_.name), std::move(trust));
   }
 
   // Why a publisher is not trusted; empty, and why it is in `trust` (may be null), when it is.
@@ -167,15 +184,6 @@ class Judge {
     return "";
   }
 
-  std::string EffectiveRevision() const {
-    if (!candidate_.revision.empty()) return candidate_.revision;
-    if (context_.name == "attention") {
-      if (ref_.repo.ends_with("/flash-attn2")) return "v3";
-      if (ref_.repo.ends_with("/flash-attn4")) return "v0";
-    }
-    return "v1";
-  }
-
   const Candidate& candidate_;
   const KernelRef& ref_;
   const std::string label_;
@@ -193,6 +201,16 @@ std::string RefLabel(const KernelRef& ref, const Config* config) {
   const std::string path =
       std::filesystem::path(ref.repo).lexically_relative(base).generic_string();
   return path.empty() ? ref.text : path + (ref.name.empty() ? "" : ":" + ref.name);
+}
+
+std::string WantedRevision(const Candidate& candidate, const std::string& name) {
+  if (candidate.ref.kind != KernelRef::Kind::kHub) return "";
+  if (!candidate.revision.empty()) return candidate.revision;
+  if (name == "attention") {
+    if (candidate.ref.repo.ends_with("/flash-attn2")) return "v3";
+    if (candidate.ref.repo.ends_with("/flash-attn4")) return "v0";
+  }
+  return "v1";
 }
 
 CandidateResult JudgeBuiltin(const Kernel& kernel, const Candidate& candidate,

@@ -21,18 +21,23 @@ struct CandidateContext {
   /// The mode that the candidate is mapped for. A kernel has to fit that too, as in Python: one
   /// that is mapped for training must have a backward pass, even where inference takes it.
   Mode mode{.fallback = true};
+  bool fusion = false;  // it has to stand for several modules, so it needs a layout
 };
 
 struct CandidateResult {
   std::optional<KernelUse> kernel;     // when it can be used
   std::shared_ptr<const Kernel> code;  // of a kernel that is not built in
-  std::optional<Reason> reason;     // when not
-  bool turned_off = false;          // by USE_HUB_KERNELS
+  std::optional<Reason> reason;        // when not
+  bool turned_off = false;             // by USE_HUB_KERNELS
 };
 
 /// A reference as outputs show it: a local one relative to the config, so that plans do not depend
 /// on where things lie.
 std::string RefLabel(const KernelRef& ref, const Config* config);
+
+/// The revision that a candidate of the Hub means for the name it is mapped for: what it says, else
+/// what transformers takes. Empty for others.
+std::string WantedRevision(const Candidate& candidate, const std::string& name);
 
 /// Judges a kernel that is built in.
 CandidateResult JudgeBuiltin(const Kernel& kernel, const Candidate& candidate,

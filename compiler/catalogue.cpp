@@ -55,6 +55,13 @@ class EmbeddedReader {
     }
     return texts;
   }
+  Layout ReadLayout(const Node& node) const {
+    if (!node.Is(Node::Kind::kString)) Fail(node.span, "not a string");
+    Diagnostics diagnostics(diagnostics_.source());
+    std::optional<Layout> layout = ParseLayout(SubText::OfString(node), &diagnostics);
+    if (!layout) Fail(diagnostics.list().front().span, diagnostics.list().front().message);
+    return *layout;
+  }
   const std::vector<Node>& Tables(const Node& table, std::string_view key) const {
     static const std::vector<Node> none;
     if (!table.Find(key)) return none;
@@ -125,14 +132,15 @@ Kernel ReadKernel(const EmbeddedFile& file) {
     }
   }
   for (const Node& item : reader.Tables(root, "implements")) {
-    reader.AllowKeys(item,
-                     {"layer", "references", "source", "same_dtype", "rank", "contiguous_output"});
+    reader.AllowKeys(item, {"layer", "references", "source", "same_dtype", "rank", "layout",
+                            "contiguous_output"});
     Implementation implementation{
         .layer = reader.Text(item, "layer"),
         .references = reader.Texts(item, "references"),
         .source = reader.Text(item, "source"),
         .same_dtype = reader.Texts(item, "same_dtype"),
         .rank = {},
+        .layout = {},
         .contiguous_output = reader.Bool(item, "contiguous_output", true),
         .adapter = std::nullopt};
     if (const Member* rank = item.Find("rank")) {
@@ -141,6 +149,11 @@ Kernel ReadKernel(const EmbeddedFile& file) {
           reader.Fail(member.value.span, "not a whole number");
         }
         implementation.rank[member.key] = static_cast<int>(member.value.integer);
+      }
+    }
+    if (const Member* layout = item.Find("layout")) {
+      for (const Member& member : layout->value.members) {
+        implementation.layout[member.key] = reader.ReadLayout(member.value);
       }
     }
     kernel.implementations.push_back(std::move(implementation));

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/layout.h"
+
 namespace kernelmap {
 
 /// One way in which stock code computes a layer. `source` is TorchScript: helper functions, then
@@ -51,10 +53,11 @@ struct Implementation {
   std::string layer;
   std::vector<std::string> references;  // names of references of the layer
   std::string source;
-  std::vector<std::string> same_dtype;  // parameters that must have one dtype, when they are bound
-  std::map<std::string, int> rank;      // parameters that must have this number of dimensions
-  bool contiguous_output = true;        // false: a consumer that needs strides gets a copy
-  std::optional<Adapter> adapter;       // which `source` calls
+  std::vector<std::string> same_dtype;   // parameters that must have one dtype, when they are bound
+  std::map<std::string, int> rank;       // parameters that must have this number of dimensions
+  std::map<std::string, Layout> layout;  // the kernel's parameters, of the stock modules'
+  bool contiguous_output = true;         // false: a consumer that needs strides gets a copy
+  std::optional<Adapter> adapter;        // which `source` calls
 };
 
 struct Kernel {

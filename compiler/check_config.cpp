@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
 #include "compiler/catalogue.h"
-#include "compiler/config.h"
+#include "compiler/check.h"
 #include "compiler/suggest.h"
+#include "compiler/version.h"
 
 namespace kernelmap {
 namespace {
@@ -46,16 +48,16 @@ void CheckEntry(const DeviceEntry& entry, DeviceIntervals* intervals, Diagnostic
 }
 
 void CheckIntervals(const Config& config, Diagnostics* diagnostics) {
-  for (const Mapping& mapping : config.mappings) {
+  ForEachMapping(config, [&](const Mapping& mapping) {
     std::map<std::string_view, DeviceIntervals> devices;
     for (const DeviceEntry& entry : mapping.entries) {
       if (entry.selector) CheckEntry(entry, &devices[entry.selector->device], diagnostics);
     }
-  }
+  });
 }
 
 void CheckModes(const Config& config, Diagnostics* diagnostics) {
-  for (const Mapping& mapping : config.mappings) {
+  ForEachMapping(config, [&](const Mapping& mapping) {
     for (const DeviceEntry& entry : mapping.entries) {
       std::map<std::string, Span> first;  // a mode as text, its words in one order
       for (const ModeValue& value : entry.modes) {
@@ -70,21 +72,7 @@ void CheckModes(const Config& config, Diagnostics* diagnostics) {
         }
       }
     }
-  }
-}
-
-template <typename Visit>
-void ForEachCandidate(const Mapping& mapping, Visit visit) {
-  for (const DeviceEntry& entry : mapping.entries) {
-    for (const ModeValue& mode : entry.modes) {
-      for (const Candidate& candidate : mode.value.candidates) visit(candidate);
-    }
-  }
-}
-
-template <typename Visit>
-void ForEachCandidate(const Config& config, Visit visit) {
-  for (const Mapping& mapping : config.mappings) ForEachCandidate(mapping, visit);
+  });
 }
 
 void CheckLocal(const Config& config, Diagnostics* diagnostics) {
@@ -106,29 +94,34 @@ void CheckLocal(const Config& config, Diagnostics* diagnostics) {
 }
 
 void CheckAttention(const Config& config, Diagnostics* diagnostics) {
-  if (!config.attn_implementation.span) return;
+  if (!config.attn_implementation) return;
   for (const Mapping& mapping : config.mappings) {
     if (mapping.name != "attention") continue;
-    diagnostics->Report<Diag::AttentionTwice>(*config.attn_implementation.span)
+    diagnostics->Report<Diag::AttentionTwice>(config.attn_implementation->span)
         .Note(mapping.span, "`attention` is mapped here");
   }
 }
 
 void CheckNames(const Config& config, Diagnostics* diagnostics) {
-  std::vector<std::string> names;
-  for (const Layer& layer : BuiltinCatalogue().layers) names.push_back(layer.name);
+  std::vector<std::string> layers, all;
+  for (const Layer& layer : BuiltinCatalogue().layers) {
+    if (!layer.function) layers.push_back(layer.name);
+    all.push_back(layer.name);
+  }
   std::unordered_set<std::string_view> declared;
-  for (const ExtraClass& extra : config.extra_classes) declared.insert(extra.name);
-  for (const Mapping& mapping : config.mappings) {
+  for (const ExtraLayer& extra : config.extra_classes) declared.insert(extra.name);
+  const auto check = [&](const std::string& text, Span span,
+                         const std::vector<std::string>& names) {
     // A longer name that ends with a known one is a class of its own: LlamaRMSNorm.
-    const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      return mapping.name.ends_with(name);
-    });
-    if (known || declared.count(mapping.name) > 0) continue;
-    const std::string help = DidYouMean(mapping.name, names);
-    if (!help.empty()) {
-      diagnostics->Report<Diag::UnknownName>(mapping.span, mapping.name).Help(help);
-    }
+    const bool known = std::any_of(names.begin(), names.end(),
+                                   [&](const std::string& name) { return text.ends_with(name); });
+    if (known || declared.count(text) > 0) return;
+    const std::string help = DidYouMean(text, names);
+    if (!help.empty()) diagnostics->Report<Diag::UnknownName>(span, text).Help(help);
+  };
+  for (const Mapping& mapping : config.mappings) check(mapping.name, mapping.span, all);
+  for (const Fusion& fusion : config.fusions) {
+    for (const FusionPart& part : fusion.parts) check(part.name, part.name_span, layers);
   }
 }
 
@@ -147,7 +140,7 @@ void CheckBuiltins(const Config& config, Diagnostics* diagnostics) {
       help += (help.empty() ? "of the built-in kernels these do: `builtin:" : ", `builtin:") +
               kernel.name + "`";
     }
-    ForEachCandidate(mapping, [&](const Candidate& candidate) {
+    ForEachCandidateOf(mapping, [&](const Candidate& candidate) {
       if (candidate.ref.kind != KernelRef::Kind::kBuiltin) return;
       const Kernel* kernel = BuiltinCatalogue().FindKernel(candidate.ref.name);
       if (!kernel || Implements(*kernel, mapping.name)) return;
@@ -157,17 +150,43 @@ void CheckBuiltins(const Config& config, Diagnostics* diagnostics) {
   }
 }
 
-void CheckUnresolved(const Config& config, Diagnostics* diagnostics) {
-  for (const Fusion& fusion : config.fusions) {
-    diagnostics->Report<Diag::FusionNotResolved>(fusion.span);
+void CheckExtraClasses(const Config& config, Diagnostics* diagnostics) {
+  std::vector<std::string> names;
+  for (const Layer& layer : BuiltinCatalogue().layers) {
+    if (!layer.function) names.push_back(layer.name);
   }
-  if (config.attn_implementation.span) {
-    diagnostics->Report<Diag::AttentionNotResolved>(*config.attn_implementation.span);
+  for (const Mapping& mapping : config.mappings) names.push_back(mapping.name);
+  const std::set<std::string> known(names.begin(), names.end());
+  for (const ExtraLayer& extra : config.extra_classes) {
+    if (known.contains(extra.name)) continue;
+    diagnostics->Report<Diag::UnknownLayer>(extra.name_span, extra.name)
+        .Help(DidYouMean(extra.name, names));
   }
 }
 
-constexpr std::array kChecks = {CheckIntervals, CheckModes,    CheckLocal,     CheckAttention,
-                                CheckNames,     CheckBuiltins, CheckUnresolved};
+void CheckTargetBackends(const Config& config, Diagnostics* diagnostics) {
+  const TargetSettings& target = config.target;
+  if (!target.device.value) return;
+  const std::pair<const char*, const Setting<std::optional<std::string>>*> backends[] = {
+      {"cuda", &target.cuda}, {"rocm", &target.rocm}, {"xpu", &target.xpu}};
+  for (const auto& [device, setting] : backends) {
+    if (!setting->value || *target.device.value == device) continue;
+    diagnostics->Report<Diag::BackendOfOtherDevice>(*setting->span, device, *target.device.value);
+  }
+}
+
+void CheckSpecifiers(const Config& config, Diagnostics* diagnostics) {
+  ForEachCandidate(config, [&](const Candidate& candidate) {
+    const std::optional<Revision>& revision = candidate.ref.revision;
+    if (!revision || !Unsatisfiable(revision->comparisons)) return;
+    diagnostics->Report<Diag::NoSuchVersion>(revision->span, revision->text);
+  });
+}
+
+constexpr std::array kChecks = {CheckIntervals,    CheckModes,   CheckLocal,
+                                CheckAttention,    CheckNames,   CheckBuiltins,
+                                CheckExtraClasses, CheckFusions, CheckTargetBackends,
+                                CheckShadowed,     CheckTrust,   CheckSpecifiers};
 
 }  // namespace
 

@@ -25,16 +25,11 @@ struct Loaded {
 /// message for people in `error`, where it cannot be read, or is something else.
 std::optional<std::string> ReadFile(const std::string& path, size_t limit, std::string* error);
 
-/// Reads a config's bytes; `name` is how messages call it.
-Loaded LoadConfigText(const std::string& name, std::string bytes);
-
-/// Nothing, and a message, only where the file cannot be read.
-std::optional<Loaded> LoadConfig(const std::string& path, std::string* error);
-
 /// What the command line says of the target. A flag wins over `[target]`.
 struct TargetFlags {
   std::optional<std::string> device;  // "auto" is this machine's
-  std::optional<std::string> capability, mode, torch, cuda, rocm, xpu;
+  std::optional<std::string> capability;  // "auto" too
+  std::optional<std::string> mode, torch, cuda, rocm, xpu;
 };
 
 /// The target that flags, config (may be null) and machine make. Nothing, and diagnostics about
@@ -65,6 +60,18 @@ std::optional<Environment::Policy> ReadPolicyText(const std::string& name, std::
 /// nothing may be trusted.
 std::optional<Environment> ReadEnvironment(std::vector<Diagnostic>* diagnostics,
                                            std::string* error);
+
+/// Reads a config's bytes; `name` is how messages call it. With an environment the config is also
+/// held against its policy.
+Loaded LoadConfigText(const std::string& name, std::string bytes,
+                      const Environment* environment = nullptr);
+
+/// Nothing, and a message, only where the file cannot be read.
+std::optional<Loaded> LoadConfig(const std::string& path, std::string* error,
+                                 const Environment* environment = nullptr);
+
+/// Where a config asks for more trust than the policy of this machine allows.
+void CheckPolicy(const Config& config, const Environment& environment, Diagnostics* diagnostics);
 
 /// The plan of a config without errors (null: the built-in mapping alone).
 Plan Resolve(const Config* config, const Target& target, const Environment& environment,

@@ -56,12 +56,26 @@ struct Mapping {
   Span span;
   std::vector<DeviceEntry> entries;
   /// A value for every device: every inherited entry of the name goes.
-  bool Whole() const { return entries.size() == 1 && !entries.front().selector; }
+  bool Whole() const { return !entries.empty() && !entries.front().selector; }
 };
 
-/// A fusion is read and checked, but not resolved yet.
+struct FusionPart {
+  std::string name;     // of a layer, or a class name or its end
+  std::string pattern;  // of the paths of its modules
+  Span name_span, pattern_span;
+};
+
+/// Several modules of one parent, in the order in which they are called, and the kernel that stands
+/// for all of them. `mapping.name` is the names joined by `+`.
 struct Fusion {
-  Span span;
+  std::vector<FusionPart> parts;
+  Mapping mapping;
+};
+
+/// `[[model.layer]]`.
+struct ExtraLayer {
+  std::string name, class_name;
+  Span name_span, class_span;
 };
 
 struct TargetSettings {
@@ -79,11 +93,11 @@ struct Config {
   Setting<bool> use_local_kernel, allow_all_kernels, deterministic;
   Setting<std::vector<std::string>> trusted_publishers{{"kernels-community"}, {}};
   Setting<std::string> on_fallback{"report", {}};
-  Setting<std::string> attn_implementation;
+  std::optional<Mapping> attn_implementation;  // as what `attention` is mapped to
   TargetSettings target;
   std::string model_root;
   std::vector<std::string> model_inputs;
-  std::vector<ExtraClass> extra_classes;
+  std::vector<ExtraLayer> extra_classes;
   std::vector<Mapping> mappings;  // in the order of the file
   std::vector<Fusion> fusions;
 };

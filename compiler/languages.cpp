@@ -136,6 +136,7 @@ std::optional<Revision> ParseRevision(const SubText& text, Diagnostics* diagnost
   if (TooLong(text, diagnostics)) return std::nullopt;
   Revision revision;
   revision.text = text.text;
+  revision.span = text.All();
   if (std::string_view("<>=!~").find(text.text.substr(0, 1)) == std::string_view::npos ||
       text.text.empty()) {
     if (IsGitRef(text.text)) return revision;

@@ -43,6 +43,7 @@ struct Comparison {
 struct Revision {
   std::string text;                     // as written: ">=2.0,<3.0", "main"
   std::vector<Comparison> comparisons;  // empty: a tag, branch or commit
+  Span span;
 };
 
 struct KernelRef {

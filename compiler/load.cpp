@@ -14,7 +14,7 @@ bool IsZip(std::string_view bytes) {
 
 }  // namespace
 
-Loaded LoadConfigText(const std::string& name, std::string bytes) {
+Loaded LoadConfigText(const std::string& name, std::string bytes, const Environment* environment) {
   Loaded loaded;
   if (IsZip(bytes)) {  // none of its bytes are worth showing
     Diagnostics diagnostics(std::make_shared<Source>(name, ""));
@@ -32,6 +32,7 @@ Loaded LoadConfigText(const std::string& name, std::string bytes) {
     loaded.config = BindConfig(*root, &diagnostics);
     loaded.config->sha256 = std::move(sha256);
     CheckConfig(*loaded.config, &diagnostics);
+    if (environment) CheckPolicy(*loaded.config, *environment, &diagnostics);
   }
   diagnostics.Finish();
   loaded.diagnostics = diagnostics.list();
@@ -40,22 +41,26 @@ Loaded LoadConfigText(const std::string& name, std::string bytes) {
   return loaded;
 }
 
-std::optional<Loaded> LoadConfig(const std::string& path, std::string* error) {
+std::optional<Loaded> LoadConfig(const std::string& path, std::string* error,
+                                 const Environment* environment) {
   std::optional<std::string> bytes = ReadFile(path, kMaxFileBytes, error);
   if (!bytes) return std::nullopt;
-  return LoadConfigText(path == "-" ? "<stdin>" : path, std::move(*bytes));
+  return LoadConfigText(path == "-" ? "<stdin>" : path, std::move(*bytes), environment);
 }
 
 Compiled CompilePlan(const std::optional<std::string>& config_path, const TargetFlags& flags) {
   Compiled compiled;
+  const std::optional<Environment> environment =
+      ReadEnvironment(&compiled.diagnostics, &compiled.error);
   std::optional<Loaded> loaded;
   if (config_path) {
-    loaded = LoadConfig(*config_path, &compiled.error);
+    loaded = LoadConfig(*config_path, &compiled.error, environment ? &*environment : nullptr);
     if (!loaded) {
       compiled.exit_code = 2;
       return compiled;
     }
-    compiled.diagnostics = loaded->diagnostics;
+    compiled.diagnostics.insert(compiled.diagnostics.begin(), loaded->diagnostics.begin(),
+                                loaded->diagnostics.end());
     if (loaded->errors > 0) {
       compiled.exit_code = 1;
       return compiled;
@@ -63,8 +68,6 @@ Compiled CompilePlan(const std::optional<std::string>& config_path, const Target
   }
   const Config* config = loaded ? &*loaded->config : nullptr;
   const std::optional<Target> target = ResolveTarget(flags, config, &compiled.diagnostics);
-  const std::optional<Environment> environment =
-      ReadEnvironment(&compiled.diagnostics, &compiled.error);
   if (!target || !environment) {
     compiled.exit_code = 2;
     return compiled;

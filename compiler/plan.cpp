@@ -32,6 +32,11 @@ void WriteEntry(const PlanEntry& entry, JsonWriter* json) {
   WriteKernel(entry.kernel, json);
   json->Key("interval");
   entry.interval.empty() ? json->Null() : json->String(entry.interval);
+  json->Key("modules").BeginArray();
+  for (const FusionModule& module : entry.modules) {
+    json->Strings({module.name, module.pattern});
+  }
+  json->EndArray();
   json->Key("only").Strings(entry.only);
   json->Key("except").Strings(entry.except);
   json->Key("guard").String(entry.guard);
@@ -60,27 +65,6 @@ bool AnySuffix(const std::vector<std::string>& list, std::string_view text) {
   return std::any_of(list.begin(), list.end(), [text](const std::string& suffix) {
     return !suffix.empty() && text.ends_with(suffix);
   });
-}
-
-// One segment, in which `*` stands for whatever is left of it.
-bool SegmentMatches(std::string_view segment, std::string_view pattern) {
-  const size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return segment == pattern;
-  const std::string_view before = pattern.substr(0, star), after = pattern.substr(star + 1);
-  return segment.size() >= before.size() + after.size() && segment.starts_with(before) &&
-         segment.ends_with(after);
-}
-
-bool OneMatches(std::string_view path, std::string_view pattern) {
-  while (true) {
-    const size_t path_dot = path.find('.'), pattern_dot = pattern.find('.');
-    if (!SegmentMatches(path.substr(0, path_dot), pattern.substr(0, pattern_dot))) return false;
-    const bool path_ends = path_dot == std::string_view::npos;
-    const bool pattern_ends = pattern_dot == std::string_view::npos;
-    if (path_ends || pattern_ends) return path_ends && pattern_ends;
-    path.remove_prefix(path_dot + 1);
-    pattern.remove_prefix(pattern_dot + 1);
-  }
 }
 
 }  // namespace
@@ -125,6 +109,8 @@ std::string PlanToText(const Plan& plan) {
   for (const PlanEntry& entry : plan.entries) width = std::max(width, entry.name.size());
   for (const PlanEntry& entry : plan.entries) {
     text += "  " + entry.name + std::string(width - entry.name.size(), ' ') + "  ";
+    for (const FusionModule& module : entry.modules) text += module.pattern + " ";
+    if (!entry.modules.empty()) text += "-> ";
     if (entry.kernel) text += entry.kernel->ref;
     if (!entry.kernel) text += DecisionName(entry.decision);
     if (entry.reason) text += ": " + entry.reason->text + " [" + entry.reason->code + "]";
@@ -142,7 +128,7 @@ std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name) {
     if (extra.class_name == class_name) declared.insert(extra.name);
   }
   for (const PlanEntry& entry : plan.entries) {
-    if (entry.name.empty()) continue;
+    if (entry.name.empty() || !entry.modules.empty()) continue;
     const Layer* layer = BuiltinCatalogue().FindLayer(entry.name);
     if (layer && layer->function) continue;
     const bool extra = declared.count(entry.name) > 0;
@@ -160,13 +146,6 @@ std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name) {
   std::stable_sort(answers.begin(), answers.end(),
                    [&](const Answer& a, const Answer& b) { return order(a) < order(b); });
   return answers;
-}
-
-bool PathMatches(std::string_view path, std::string_view root,
-                 const std::vector<std::string>& patterns) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return OneMatches(path, root.empty() ? pattern : std::string(root) + "." + pattern);
-  });
 }
 
 }  // namespace kernelmap

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/catalogue.h"
+#include "compiler/path_pattern.h"
 #include "compiler/report.h"
 #include "compiler/target.h"
 
@@ -21,6 +22,11 @@ struct TraceStep {
   std::string text;
 };
 
+/// A module of a fusion: a layer or class name, and the pattern of its paths.
+struct FusionModule {
+  std::string name, pattern;
+};
+
 struct PlanEntry {
   std::string name;
   Decision decision = Decision::kFallback;
@@ -28,6 +34,7 @@ struct PlanEntry {
   std::optional<KernelUse> kernel;
   std::shared_ptr<const Kernel> code;  // of a kernel that is not built in: how it is called
   std::string interval;                // "cuda>=8.0,<=8.9"; "" when unbounded
+  std::vector<FusionModule> modules;   // of a fusion, whose name is theirs joined by `+`
   std::vector<std::string> only, except;
   std::string guard = "semantic";
   std::optional<Reason> reason;
@@ -49,7 +56,7 @@ struct Plan {
   std::vector<std::string> model_inputs;  // [model] inputs
   std::vector<ExtraClass> extra_classes;
   bool error_on_fallback = false;  // on_fallback = "error"
-  std::vector<PlanEntry> entries;  // one a name, sorted
+  std::vector<PlanEntry> entries;  // one a name and a fusion, sorted by name
   std::vector<Site> sites;         // with a model
   bool has_sites = false;
   /// Of `entries`, which must be sorted.
@@ -74,9 +81,5 @@ struct Answer {
   bool hinted = false;
 };
 std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name);
-
-/// Whether `path` matches one of the patterns after `root` is put before each.
-bool PathMatches(std::string_view path, std::string_view root,
-                 const std::vector<std::string>& patterns);
 
 }  // namespace kernelmap

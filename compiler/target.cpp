@@ -2,10 +2,11 @@
 #include <utility>
 
 #include "compiler/compile.h"
+#include "compiler/machine.h"
 #include "compiler/version.h"
 
-#ifndef KM_TORCH_VERSION
-#error "KM_TORCH_VERSION is the version of torch that kernelmap is built with"
+#if !defined(KM_TORCH_VERSION) || !defined(KM_TORCH_BUILD)
+#error "KM_TORCH_VERSION and KM_TORCH_BUILD (cpu, cuda, rocm) say which torch this is built with"
 #endif
 
 namespace kernelmap {
@@ -32,20 +33,28 @@ class Flag {
   std::vector<Diagnostic>* out_;
 };
 
-// This machine's device is what the torch that kernelmap is built with can use.
-constexpr std::string_view kMachineDevice = "cpu";
+// This machine's device is one that the torch which kernelmap is built with can use.
+std::string MachineDevice(std::optional<Capability>* capability) {
+  const std::string torch = KM_TORCH_BUILD;
+  if (torch == "cpu") return torch;
+  *capability = MachineCapability(torch);
+  return *capability ? torch : "cpu";
+}
 
 bool ReadDevice(const TargetFlags& flags, const Config* config, Target* target,
                 std::vector<Diagnostic>* out) {
-  target->device = kMachineDevice;
-  if (flags.device && *flags.device == "auto") return true;
+  const bool automatic = flags.device && *flags.device == "auto";
+  if (automatic || (!flags.device && !(config && config->target.device.value))) {
+    target->device = MachineDevice(&target->capability);
+    return true;
+  }
   if (flags.device) {
     Flag flag("--device", *flags.device, out);
     const std::optional<std::string> device = ParseDevice(flag.text(), flag.diagnostics());
     if (device) target->device = *device;
     return device.has_value();
   }
-  if (config && config->target.device.value) target->device = *config->target.device.value;
+  target->device = *config->target.device.value;
   return true;
 }
 
@@ -73,11 +82,18 @@ bool ReadCapability(const TargetFlags& flags, const Config* config, Target* targ
       flag.diagnostics()->Report<Diag::NoCapabilities>(flag.text().whole, target->device);
       return false;
     }
+    if (*flags.capability == "auto") {
+      target->capability = MachineCapability(target->device);
+      if (!target->capability) {
+        flag.diagnostics()->Report<Diag::NoDeviceHere>(flag.text().whole, target->device);
+      }
+      return target->capability.has_value();
+    }
     target->capability = ParseCapability(flag.text(), target->device, flag.diagnostics());
     return target->capability.has_value();
   }
   // The config's is for the config's device.
-  if (config && HasCapability(target->device) &&
+  if (config && config->target.capability.value && HasCapability(target->device) &&
       config->target.device.value.value_or(target->device) == target->device) {
     target->capability = config->target.capability.value;
   }

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/fusion_sites.h"
 #include "compiler/reasons.h"
 #include "rewriter/expr/match.h"
 #include "rewriter/kernel_fit.h"
@@ -44,7 +45,12 @@ class Decider {
   }
 
   SiteDecisions Run() {
-    for (const expr::ModulePath& module : program_.modules) Visit(module);
+    std::map<std::string, std::vector<Site>> fusions = Fusions();
+    for (const expr::ModulePath& module : program_.modules) {
+      Visit(module);
+      for (Site& site : fusions[module.path]) candidates_.push_back({std::move(site), -1, {}});
+      fusions.erase(module.path);
+    }
     RefuseSharedCode();
     SiteDecisions decisions;
     for (Candidate& c : candidates_) {
@@ -119,6 +125,14 @@ class Decider {
       c.site.source = entry->source;
     }
     return c;
+  }
+
+  std::map<std::string, std::vector<Site>> Fusions() const {
+    std::vector<ModuleInfo> modules;
+    for (const expr::ModulePath& module : program_.modules) {
+      modules.push_back({module.path, program_.objects[module.object].class_name});
+    }
+    return FusionSites(plan_, modules);
   }
 
   static void Refuse(Candidate& c, const std::string& code, const std::string& difference = "") {
@@ -326,9 +340,7 @@ class Decider {
     if (entry->decision == Decision::kDisabled) {
       c.site.action = Action::kDisabled;
       c.site.reason = entry->reason;
-    } else if (!entry->only.empty() && !PathMatches(c.site.path, plan_.model_root, entry->only)) {
-      Exclude(c);
-    } else if (PathMatches(c.site.path, plan_.model_root, entry->except)) {
+    } else if (IsExcluded(*entry, c.site.path, plan_.model_root)) {
       Exclude(c);
     } else if (entry->decision == Decision::kFallback && !options_.self_mode) {
       c.site.action = Action::kFallback;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/catalogue.h"
+#include "compiler/fusion_sites.h"
 #include "compiler/reasons.h"
 
 namespace kernelmap {
@@ -28,9 +29,7 @@ Site SiteOf(const ArchiveModule& module, const std::vector<Answer>& answers, con
   site.name = entry.name;
   for (size_t i = 1; i < answers.size(); ++i) site.also.push_back(answers[i].entry->name);
   site.source = entry.source;
-  const bool outside =
-      (!entry.only.empty() && !PathMatches(module.path, plan.model_root, entry.only)) ||
-      PathMatches(module.path, plan.model_root, entry.except);
+  const bool outside = IsExcluded(entry, module.path, plan.model_root);
   if (entry.decision == Decision::kDisabled) {
     site.action = Action::kDisabled;
     site.reason = entry.reason;
@@ -53,10 +52,17 @@ void AddModelSites(const ModuleTree& tree, Plan* plan) {
   plan->has_sites = true;
   plan->sites.clear();
   std::map<std::string, std::vector<Answer>> by_class;
+  std::vector<ModuleInfo> modules;
+  for (const ArchiveModule& module : tree.modules) {
+    modules.push_back({module.path, module.class_name});
+  }
+  std::map<std::string, std::vector<Site>> fusions = FusionSites(*plan, modules);
   for (const ArchiveModule& module : tree.modules) {
     auto [it, added] = by_class.try_emplace(module.class_name);
     if (added) it->second = SiteAnswers(*plan, module.class_name);
     if (!it->second.empty()) plan->sites.push_back(SiteOf(module, it->second, *plan));
+    for (Site& site : fusions[module.path]) plan->sites.push_back(std::move(site));
+    fusions.erase(module.path);  // a module that lies under two paths is one parent each
   }
 }
 

@@ -17,6 +17,8 @@ namespace kernelmap {
 /// name, or as a candidate. A module that answers to several names is under the first of them, the
 /// others are in `also`: proving may settle on one of those.
 ///
+/// The parents of a fusion's modules are sites too: fusion_sites.h.
+///
 /// Functions (rotary_pos_emb, attention) have no class, so their sites are not found here.
 void AddModelSites(const ModuleTree& tree, Plan* plan);
 

@@ -44,15 +44,11 @@ def plan(text, device, capability=None, mode="inference"):
 
 def chosen(entry):
     """(repository, revision, name) of the kernel that an entry wants first, of the Hub or local; None where
-    it wants none. The revision is None where the trace stops before the store is asked."""
-    wanted = [step["text"].strip("`") for step in entry["trace"] if step["step"] == "candidate" and step["ok"]]
-    if not wanted or wanted[0].startswith("builtin:"):
+    it wants none. A local one has no revision."""
+    wanted = [step["text"] for step in entry["trace"] if step["step"] == "candidate" and step["ok"]]
+    if not wanted or wanted[0].startswith("`builtin:"):
         return None
-    repo, _, name = wanted[0].rpartition(":") if ":" in wanted[0].rpartition("/")[2] else (wanted[0], "", "")
+    ref, implied = re.fullmatch(r"`([^`]+)`(?:, revision (.+))?", wanted[0]).groups()
+    repo, _, name = ref.rpartition(":") if ":" in ref.rpartition("/")[2] else (ref, "", "")
     repo, _, revision = (repo, "", "") if repo.startswith((".", "/")) else repo.partition("@")
-    for step in entry["trace"]:
-        at = re.match(r"`([^`@]+)@([^`]+)`", step["text"])
-        if step["step"] == "present" and at and at[1] == repo:
-            revision = at[2]
-            break
-    return repo, revision or None, name
+    return repo, revision or implied, name
