@@ -37,7 +37,7 @@ class Page:
         with open(os.path.join(root, "schemas/kernelmap.schema.json"), encoding="utf-8") as file:
             self.schema = jsonschema.Draft202012Validator(json.load(file))
         self.environment = {key: value for key, value in os.environ.items()
-                            if key not in ("USE_HUB_KERNELS", "KERNELMAP_POLICY")}
+                            if key not in ("USE_HUB_KERNELS", "KERNELMAP_POLICY", "KERNELS_CACHE")}
         self.environment["HF_HOME"] = self.environment["HF_HUB_CACHE"] = os.path.join(folder, "cache")
         self.environment["PYTHONPATH"] = os.path.join(self.build, "python")
         self.mistake = None  # a config whose mistakes are still to be shown

@@ -9,7 +9,8 @@ import tempfile
 
 def execute(args, environment=None):
     """(exit code, standard output) of the program, with nothing of the caller's environment that changes plans."""
-    clean = {key: value for key, value in os.environ.items() if key not in ("USE_HUB_KERNELS", "KERNELMAP_POLICY")}
+    clean = {key: value for key, value in os.environ.items()
+             if key not in ("USE_HUB_KERNELS", "KERNELMAP_POLICY", "KERNELS_CACHE")}
     done = subprocess.run([os.environ["KM_PROGRAM"], *args], capture_output=True, text=True, timeout=60, check=False,
                           env={**clean, **(environment or {})})
     return done.returncode, done.stdout
