@@ -46,7 +46,7 @@ class BadInput(km.Case):
             archive.writestr("a.txt", "a")
         saved = self.folder / "saved.pt"
         torch.save({"weight": torch.ones(3)}, saved)
-        for path, text in ((self.file("text.pt", b"no zip\n" * 100), "not a zip file"),
+        for path, text in ((self.file("text.pt", b"no zip\n" * 100), "text file"),
                            (self.file("empty.pt", b""), "empty"),
                            (plain, "plain zip"), (saved, "torch.save"),
                            (self.file("zeros.pt", bytes(5000)), "not a zip file")):
