@@ -116,7 +116,12 @@ void BindLayer(const Node& node, Config* config, Diagnostics* diagnostics) {
     }
   }
   for (const char* key : {"name", "class"}) {
-    if (!node.Find(key)) diagnostics->Report<Diag::MissingKey>(node.span, key, "`model.layer`");
+    const Member* member = node.Find(key);
+    if (!member) {
+      diagnostics->Report<Diag::MissingKey>(node.span, key, "`model.layer`");
+    } else if (member->value.Is(Node::Kind::kString) && member->value.text.empty()) {
+      diagnostics->Report<Diag::EmptyName>(member->value.span);
+    }
   }
   if (!extra.name.empty() && !extra.class_name.empty()) config->extra_classes.push_back(extra);
 }
