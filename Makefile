@@ -4,6 +4,7 @@
 # make test     setup, build, and every test
 # make demo     setup, build, and a tour on two small models
 # make bench    setup, build, and the kernels and rewritten models timed against stock code
+# make fuzz     setup, and libFuzzer on all that reads text, SECONDS (600) each target; needs clang
 # make format   clang-format on all C++ sources
 # make clean    remove the build folders
 #
@@ -13,7 +14,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build test demo bench format clean
+.PHONY: help setup build test demo bench fuzz format clean
 help:
 	@sed -n 's/^# \?//p; /^$$/q' Makefile
 
@@ -33,8 +34,12 @@ demo: build
 bench: build
 	@.venv/bin/python3 bench/run.py $(BENCH)
 
+SECONDS ?= 600
+fuzz: setup
+	@KM_TORCH_DIR=$(KM_TORCH_DIR) JOBS=$(JOBS) scripts/fuzz.sh $(SECONDS)
+
 format:
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build build-debug build-sanitize demo-out
+	rm -rf build build-debug build-sanitize build-fuzz demo-out

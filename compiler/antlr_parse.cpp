@@ -23,8 +23,6 @@
 namespace kernelmap {
 namespace {
 
-constexpr size_t kMaxKnown = 1000;
-
 // ANTLR counts code points, we count bytes.
 class Offsets {
  public:
@@ -176,14 +174,8 @@ ParseResult RunAntlr(Rule rule, std::string_view text) {
 }
 
 ParseResult RunParser(Rule rule, std::string_view text) {
-  if (std::optional<ParseResult> quick = QuickParse(rule, text)) return std::move(*quick);
-  // Selectors, modes and versions are few, and the same ones stand in entry after entry.
-  thread_local std::map<std::pair<Rule, std::string>, ParseResult> known;
-  const auto key = std::pair(rule, std::string(text));
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  ParseResult result = RunAntlr(rule, text);
-  if (known.size() < kMaxKnown) known.emplace(key, result);
-  return result;
+  std::optional<ParseResult> quick = QuickParse(rule, text);
+  return quick ? std::move(*quick) : RunAntlr(rule, text);
 }
 
 }  // namespace kernelmap

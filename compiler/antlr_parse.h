@@ -31,7 +31,7 @@ struct ParseResult {
 enum class Rule { kHubRef, kLocalRef, kBuiltinRef, kSpecifiers, kSelector, kMode, kPattern, kLayout };
 
 /// Parses all of `text`, which is UTF-8 and bounded in length by the caller. Common right texts
-/// never come to ANTLR (quick_parse.h), and it sees an equal text once.
+/// never come to ANTLR (quick_parse.h).
 ParseResult RunParser(Rule rule, std::string_view text);
 
 /// The same by ANTLR alone, the measure of the other.

@@ -60,6 +60,12 @@ std::vector<std::string> BindTexts(const Member& member, Diagnostics* diagnostic
   return texts;
 }
 
+std::vector<std::string> BindSortedTexts(const Member& member, Diagnostics* diagnostics) {
+  std::vector<std::string> texts = BindTexts(member, diagnostics);
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
 std::optional<std::string> BindWord(const Node& node, std::string_view key,
                                     const std::vector<std::string>& words,
                                     Diagnostics* diagnostics) {

@@ -26,6 +26,8 @@ std::optional<std::string> BindText(const Member& member, Diagnostics* diagnosti
 std::optional<bool> BindBool(const Member& member, Diagnostics* diagnostics);
 /// A list of strings; items that are none are reported and left out.
 std::vector<std::string> BindTexts(const Member& member, Diagnostics* diagnostics);
+/// The same, sorted.
+std::vector<std::string> BindSortedTexts(const Member& member, Diagnostics* diagnostics);
 /// A string that is one of `words`.
 std::optional<std::string> BindWord(const Node& node, std::string_view key,
                                     const std::vector<std::string>& words,

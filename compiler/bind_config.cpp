@@ -51,7 +51,7 @@ void BindFlag(const Member& member, Setting<bool>* setting, Diagnostics* diagnos
 }
 
 void BindPublishers(const Member& member, Config* config, Diagnostics* diagnostics) {
-  config->trusted_publishers = {BindTexts(member, diagnostics), member.key_span};
+  config->trusted_publishers = {BindSortedTexts(member, diagnostics), member.key_span};
   for (const Node& item : member.value.items) {
     if (item.Is(Node::Kind::kString) &&
         (item.text.empty() || item.text.find('/') != std::string::npos)) {

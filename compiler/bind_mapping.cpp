@@ -333,6 +333,10 @@ void BindOne(std::string_view name, Span span, const Node& value, FirstPlaces* p
     diagnostics->Report<Diag::EmptyName>(span);
     return;
   }
+  if (name.size() > kMaxText) {
+    diagnostics->Report<Diag::TextTooLong>(span, kMaxText);
+    return;
+  }
   if (const auto [first, is_first] = places->emplace(name, span); !is_first) {
     diagnostics->Report<Diag::DuplicateKey>(span, name).Note(first->second, "first here");
     return;

@@ -14,6 +14,11 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
+// Of a sorted list.
+bool HasPublisher(const std::vector<std::string>& list, const std::string& publisher) {
+  return std::binary_search(list.begin(), list.end(), publisher);
+}
+
 class Judge {
  public:
   Judge(const Candidate& candidate, const CandidateContext& context, std::vector<TraceStep>* trace)
@@ -168,7 +173,7 @@ class Judge {
   std::string Distrust(const std::string& publisher, bool by_entry, std::string* trust) const {
     static const Config defaults;
     const Config& config = context_.config ? *context_.config : defaults;
-    if (Contains(config.trusted_publishers.value, publisher)) {
+    if (HasPublisher(config.trusted_publishers.value, publisher)) {
       if (trust) *trust = "trusted_publishers";
     } else if (config.allow_all_kernels.value) {
       if (trust) *trust = "allow_all_kernels";
@@ -178,7 +183,8 @@ class Judge {
       return "publisher `" + publisher + "` is not trusted";
     }
     const std::optional<Environment::Policy>& policy = context_.environment.policy;
-    if (policy && !policy->allow_all_kernels && !Contains(policy->trusted_publishers, publisher)) {
+    if (policy && !policy->allow_all_kernels &&
+        !HasPublisher(policy->trusted_publishers, publisher)) {
       return "publisher `" + publisher + "` is not trusted by the policy of this machine";
     }
     return "";

@@ -42,7 +42,7 @@ struct Environment {
   std::optional<std::string> use_hub_kernels;  // USE_HUB_KERNELS
   /// KERNELMAP_POLICY: an upper bound of trust; nothing where the variable is not set.
   struct Policy {
-    std::vector<std::string> trusted_publishers;
+    std::vector<std::string> trusted_publishers;  // sorted
     bool allow_all_kernels = false;
   };
   std::optional<Policy> policy;

@@ -91,7 +91,7 @@ struct Config {
   Setting<bool> inherit_mapping{true, {}};
   Setting<std::string> default_mapping{"builtin", {}};
   Setting<bool> use_local_kernel, allow_all_kernels, deterministic;
-  Setting<std::vector<std::string>> trusted_publishers{{"kernels-community"}, {}};
+  Setting<std::vector<std::string>> trusted_publishers{{"kernels-community"}, {}};  // sorted
   Setting<std::string> on_fallback{"report", {}};
   std::optional<Mapping> attn_implementation;  // as what `attention` is mapped to
   TargetSettings target;

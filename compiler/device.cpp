@@ -11,6 +11,7 @@ namespace kernelmap {
 namespace {
 
 constexpr int kMaxMajor = 999;
+constexpr int kMaxTens = 10 * kMaxMajor + 9;
 
 bool IsNumber(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
@@ -21,7 +22,7 @@ bool IsNumber(std::string_view text) {
 std::optional<int> ToInt(std::string_view text) {
   int value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (!IsNumber(text) || result.ec != std::errc() || value > 10 * kMaxMajor + 9) {
+  if (!IsNumber(text) || result.ec != std::errc() || value > kMaxTens) {
     return std::nullopt;
   }
   return value;
@@ -127,10 +128,7 @@ std::optional<Capability> ParseCapability(const SubText& text, std::string_view 
 }
 
 std::optional<DeviceSelector> ParseDeviceSelector(const SubText& text, Diagnostics* diagnostics) {
-  if (text.text.size() > kMaxText) {
-    diagnostics->Report<Diag::TextTooLong>(text.whole, kMaxText);
-    return std::nullopt;
-  }
+  if (IsSkipped(text, diagnostics)) return std::nullopt;
   const ParseResult result = RunParser(Rule::kSelector, text.text);
   if (!result.errors.empty()) {
     const SyntaxError& error = result.errors.front();
@@ -169,7 +167,8 @@ std::optional<DeviceSelector> ParseDeviceSelector(const SubText& text, Diagnosti
       }
     }
   }
-  if (fine && selector.interval.low > selector.interval.high) {
+  const int highest = std::min(selector.interval.high, kMaxTens);  // no device has more
+  if (fine && selector.interval.low > highest) {
     diagnostics->Report<Diag::EmptyInterval>(text.All(), text.text);
     fine = false;
   }

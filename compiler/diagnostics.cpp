@@ -66,8 +66,9 @@ Diagnostics::Addition Diagnostics::Add(const DiagnosticKind& kind, Span span,
 
 void Diagnostics::AddNotKept(const DiagnosticKind& kind, size_t count, Span first) {
   if (count == 0) return;
+  const std::string least = Overflows() ? " or more" : "";
   list_.push_back(
-      {&kind, FormatText(kind.format, {std::to_string(count)}), source_, first, {}, {}});
+      {&kind, FormatText(kind.format, {std::to_string(count) + least}), source_, first, {}, {}});
   list_.back().stands_for = count;
 }
 

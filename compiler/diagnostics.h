@@ -91,8 +91,7 @@ class Diagnostics {
     Addition& Help(std::string text);
     /// The same of a function that makes the text, called only where the diagnostic is kept.
     template <typename Make>
-      requires std::is_invocable_r_v<std::string, Make>
-    Addition& Help(const Make& make) {
+    requires std::is_invocable_r_v<std::string, Make> Addition& Help(const Make& make) {
       return diagnostic_ ? Help(std::string(make())) : *this;
     }
     Addition& Note(Span span, std::string text);
@@ -111,6 +110,8 @@ class Diagnostics {
   const std::vector<Diagnostic>& list() const { return list_; }
   const std::shared_ptr<const Source>& source() const { return source_; }
   size_t errors() const { return errors_; }
+  /// Ten thousand errors: what costs time need not be looked at any more.
+  bool Overflows() const { return errors_ >= 10000; }
   size_t warnings() const { return warnings_; }
 
   /// The end of collecting: by place, then code; equal ones once, and counted once; last, how many

@@ -58,7 +58,7 @@ void RemoveByteOrderMark(std::string* text);
 
 inline constexpr size_t kMaxFileBytes = 16u << 20;
 inline constexpr int kMaxDepth = 64;
-inline constexpr int kMaxValues = 500000;  // tables, keys and items; a config has a few an entry
+inline constexpr int kMaxValues = 250000;  // tables, keys and items; a config has a few an entry
 inline constexpr int kMaxDots = 60000;     // in TOML keys, and in headers; see toml_reader.cpp
 
 /// The root table; nothing, and a diagnostic, when the text is not valid. A first syntax error

@@ -18,7 +18,7 @@ std::optional<Environment::Policy> ReadPolicyText(const std::string& name, std::
   if (const std::optional<Node> root = ReadDocument(Syntax::kToml, &diagnostics)) {
     for (const Member& member : root->members) {
       if (member.key == "trusted_publishers") {
-        policy.trusted_publishers = BindTexts(member, &diagnostics);
+        policy.trusted_publishers = BindSortedTexts(member, &diagnostics);
       } else if (member.key == "allow_all_kernels") {
         policy.allow_all_kernels = BindBool(member, &diagnostics).value_or(false);
       } else {

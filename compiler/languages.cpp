@@ -22,12 +22,6 @@ bool IsRepositoryPart(std::string_view text) {
          text.find("--") == std::string_view::npos && text.find("..") == std::string_view::npos;
 }
 
-bool TooLong(const SubText& text, Diagnostics* diagnostics) {
-  if (text.text.size() <= kMaxText) return false;
-  diagnostics->Report<Diag::TextTooLong>(text.whole, kMaxText);
-  return true;
-}
-
 template <const DiagnosticKind& kind>
 Diagnostics::Addition ReportSyntax(const SubText& text, const ParseResult& result,
                                    Diagnostics* diagnostics) {
@@ -48,8 +42,8 @@ std::string HelpForRef(std::string_view text) {
 }  // namespace
 
 bool IsGitRef(std::string_view text) {
-  if (text.empty() || text.front() == '/' || text.back() == '/' || text.front() == '-' ||
-      text.back() == '.' || text.find("..") != std::string_view::npos ||
+  if (text.empty() || text.size() > kMaxText || text.front() == '/' || text.back() == '/' ||
+      text.front() == '-' || text.back() == '.' || text.find("..") != std::string_view::npos ||
       text.find("//") != std::string_view::npos || text.find("@{") != std::string_view::npos) {
     return false;
   }
@@ -85,12 +79,19 @@ SubText SubText::OfSource(const Source& source) {
   return {source.text(), {0, source.text().size()}, true, 0};
 }
 
+bool IsSkipped(const SubText& text, Diagnostics* diagnostics) {
+  if (diagnostics->Overflows()) return true;
+  if (text.text.size() <= kMaxText) return false;
+  diagnostics->Report<Diag::TextTooLong>(text.whole, kMaxText);
+  return true;
+}
+
 std::string KernelRef::Publisher() const {
   return kind == Kind::kHub ? repo.substr(0, repo.find('/')) : "";
 }
 
 std::optional<KernelRef> ParseKernelRef(const SubText& text, Diagnostics* diagnostics) {
-  if (TooLong(text, diagnostics)) return std::nullopt;
+  if (IsSkipped(text, diagnostics)) return std::nullopt;
   KernelRef ref;
   ref.text = text.text;
   Rule rule = Rule::kHubRef;
@@ -133,7 +134,7 @@ std::optional<KernelRef> ParseKernelRef(const SubText& text, Diagnostics* diagno
 }
 
 std::optional<Revision> ParseRevision(const SubText& text, Diagnostics* diagnostics) {
-  if (TooLong(text, diagnostics)) return std::nullopt;
+  if (IsSkipped(text, diagnostics)) return std::nullopt;
   Revision revision;
   revision.text = text.text;
   revision.span = text.All();
@@ -187,7 +188,7 @@ const std::vector<std::string>& ModeWords() {
 }
 
 std::optional<Mode> ParseMode(const SubText& text, Diagnostics* diagnostics) {
-  if (TooLong(text, diagnostics)) return std::nullopt;
+  if (IsSkipped(text, diagnostics)) return std::nullopt;
   const ParseResult result = RunParser(Rule::kMode, text.text);
   if (!result.errors.empty()) {
     ReportSyntax<Diag::BadMode>(text, result, diagnostics);
@@ -227,7 +228,7 @@ std::optional<Mode> ParseMode(const SubText& text, Diagnostics* diagnostics) {
 }
 
 bool ParsePathPattern(const SubText& text, Diagnostics* diagnostics) {
-  if (TooLong(text, diagnostics)) return false;
+  if (IsSkipped(text, diagnostics)) return false;
   if (const size_t at = text.text.find("**"); at != std::string_view::npos) {
     diagnostics->Report<Diag::DoubleStar>(text.At(at, at + 2))
         .Help("write one `*` for each segment: layers.*.mlp");

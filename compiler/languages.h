@@ -35,6 +35,9 @@ struct SubText {
 
 /// No text of a small language may be longer.
 inline constexpr size_t kMaxText = 1024;
+/// Whether a text is not looked at: it is too long, which is reported, or there are so many errors
+/// that more would only take time.
+bool IsSkipped(const SubText& text, Diagnostics* diagnostics);
 
 struct Comparison {
   std::string op, version;

@@ -1,5 +1,5 @@
 // Plainly right texts of the small languages, recognised without ANTLR: a config of ten thousand
-// entries has as many references, and ANTLR takes longer for one than everything else together.
+// entries has several times as many, and ANTLR takes longer for one than everything else together.
 #pragma once
 
 #include <optional>

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "compiler/diagnostics.h"
+#include "compiler/display.h"
 
 namespace kernelmap {
 namespace {
@@ -42,19 +43,19 @@ std::string Line(const Diagnostic& diagnostic) {
   const LineColumn begin = source.Locate(diagnostic.span.begin);
   const LineColumn end = source.Locate(diagnostic.span.end);
   std::string line = "::" + std::string(SeverityName(diagnostic.kind->severity)) + " " +
-                     Property("file", source.name()) + ",line=" + std::to_string(begin.line) +
-                     ",endLine=" + std::to_string(end.line);
+                     Property("file", Printable(source.name())) +
+                     ",line=" + std::to_string(begin.line) + ",endLine=" + std::to_string(end.line);
   if (begin.line == end.line) {  // columns of a range of lines are an error
     line += ",col=" + std::to_string(begin.column) + ",endColumn=" + std::to_string(end.column);
   }
   line += "," + Property("title", "kernelmap " + std::string(diagnostic.kind->code));
-  std::string message = diagnostic.message;
+  std::string message = Printable(diagnostic.message);  // a log is read on terminals too
   for (const Label& label : diagnostic.labels) {
     const LineColumn at = source.Locate(label.span.begin);
-    message += "\n" + source.name() + ":" + std::to_string(at.line) + ":" +
-               std::to_string(at.column) + ": " + label.text;
+    message += "\n" + Printable(source.name()) + ":" + std::to_string(at.line) + ":" +
+               std::to_string(at.column) + ": " + Printable(label.text);
   }
-  for (const std::string& help : diagnostic.help) message += "\nhelp: " + help;
+  for (const std::string& help : diagnostic.help) message += "\nhelp: " + Printable(help);
   return line + "::" + Escape(message, false) + "\n";
 }
 
@@ -65,7 +66,7 @@ std::string DiagnosticsToGithub(const std::vector<Diagnostic>& list,
   std::string text;
   for (const Diagnostic& diagnostic : list) text += Line(diagnostic);
   for (const std::string& failure : failures) {
-    text += "::error title=kernelmap::" + Escape(failure, false) + "\n";
+    text += "::error title=kernelmap::" + Escape(Printable(failure), false) + "\n";
   }
   return text;
 }

@@ -45,6 +45,12 @@ TEST(QuickParse, CommonFormsAreRecognised) {
   EXPECT_TRUE(Agrees(Rule::kLocalRef, "/abs/path:Name"));
   EXPECT_TRUE(Agrees(Rule::kLocalRef, "/a:b/c@d:e:Name"));
   EXPECT_TRUE(Agrees(Rule::kLocalRef, "/a:b//c é"));
+  EXPECT_TRUE(Agrees(Rule::kSelector, "cuda"));
+  EXPECT_TRUE(Agrees(Rule::kSelector, "cuda>=8.0,<9.0"));
+  EXPECT_TRUE(Agrees(Rule::kSelector, "rocm==gfx942,!=sm_90,=75"));
+  EXPECT_TRUE(Agrees(Rule::kMode, "inference|torch_compile"));
+  EXPECT_TRUE(Agrees(Rule::kSpecifiers, ">=2.0,<3.0"));
+  EXPECT_TRUE(Agrees(Rule::kSpecifiers, "===x,,~=1!2.0rc1+a-b,==2.*,"));
   EXPECT_TRUE(Agrees(Rule::kPattern, "layers.*.mlp"));
   EXPECT_TRUE(Agrees(Rule::kPattern, "*.layer_*.é"));
 }
@@ -60,6 +66,16 @@ TEST(QuickParse, MistakesAreLeftToAntlr) {
   EXPECT_FALSE(QuickParse(Rule::kBuiltinRef, "builtin:a:b"));
   EXPECT_FALSE(QuickParse(Rule::kLocalRef, "/a/b:"));
   EXPECT_FALSE(QuickParse(Rule::kLocalRef, "/"));
+  for (const char* text : {"", "9cuda", "cuda>", "cuda>=", "cuda>=8.0,", "cuda>=8.", "cuda>=8.0x",
+                           "cuda<==8.0", "cuda>=8.0<9.0", "cuda,>=8.0"}) {
+    EXPECT_FALSE(QuickParse(Rule::kSelector, text)) << text;
+  }
+  for (const char* text : {"", "|", "a|", "|a", "a||b", "a-b"}) {
+    EXPECT_FALSE(QuickParse(Rule::kMode, text)) << text;
+  }
+  for (const char* text : {"", ",", "1.0", ">", ">=", ",>=1", "=1", ">=1>=2", "==1!=2", ">=.1"}) {
+    EXPECT_FALSE(QuickParse(Rule::kSpecifiers, text)) << text;
+  }
   EXPECT_FALSE(QuickParse(Rule::kPattern, ""));
   EXPECT_FALSE(QuickParse(Rule::kPattern, "a..b"));
   EXPECT_FALSE(QuickParse(Rule::kPattern, "a*b"));
@@ -67,9 +83,9 @@ TEST(QuickParse, MistakesAreLeftToAntlr) {
 }
 
 TEST(QuickParse, AgreesOnEverything) {
-  static const char* const kPieces[] = {"a",  "b-1",   ".", "_",        "/",        ":",
-                                        "@",  ">=1.0", ",", "*",        " ",        "é",
-                                        "\n", "//",    "",  "org/repo", "/abs/path"};
+  static const char* const kPieces[] = {
+      "a", "b-1", ".", "_",  "/", ":", "@", ">=1.0", ",",  "*",        " ",         "é",
+      "!", "=",   ">", "<=", "|", "9", "~", "cuda",  "\n", "org/repo", "/abs/path", ""};
   std::mt19937 random(3);
   int recognised = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -77,24 +93,14 @@ TEST(QuickParse, AgreesOnEverything) {
     for (size_t i = 0, count = random() % 9; i < count; ++i) {
       text += kPieces[random() % std::size(kPieces)];
     }
-    for (const Rule rule : {Rule::kHubRef, Rule::kBuiltinRef, Rule::kPattern}) {
+    for (const Rule rule : {Rule::kHubRef, Rule::kBuiltinRef, Rule::kSpecifiers, Rule::kSelector,
+                            Rule::kMode, Rule::kPattern}) {
       recognised += Agrees(rule, text);
     }
-    recognised += Agrees(Rule::kLocalRef, "/" + text);
-    // The same text twice: from ANTLR, then from what is remembered.
-    for (const Rule rule : {Rule::kSpecifiers, Rule::kSelector, Rule::kMode, Rule::kHubRef}) {
-      const ParseResult slow = RunAntlr(rule, text), first = RunParser(rule, text),
-                        again = RunParser(rule, text);
-      for (const ParseResult& result : {first, again}) {
-        EXPECT_EQ(Pieces(result, false), Pieces(slow, false)) << text;
-        ASSERT_EQ(result.errors.size(), slow.errors.size()) << text;
-        if (slow.errors.empty()) continue;
-        EXPECT_EQ(result.errors[0].expected, slow.errors[0].expected) << text;
-        EXPECT_EQ(result.errors[0].begin, slow.errors[0].begin) << text;
-      }
-    }
+    recognised += Agrees(Rule::kLocalRef, "/" + text) + Agrees(Rule::kSelector, "cuda>=" + text) +
+                  Agrees(Rule::kSpecifiers, ">=" + text);
   }
-  EXPECT_GT(recognised, 1000);
+  EXPECT_GT(recognised, 2000);
 }
 
 }  // namespace
