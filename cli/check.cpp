@@ -1,9 +1,14 @@
-// kernelmap check: every error and warning of the configs.
+// kernelmap check: every error and warning of the configs, by themselves or with a model.
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/model_commands.h"
 #include "cli/output.h"
+#include "compiler/archive/check_model.h"
+#include "compiler/archive/file.h"
 #include "compiler/compile.h"
 
 namespace kernelmap {
@@ -12,7 +17,7 @@ namespace {
 // What was found in all configs together.
 struct Findings {
   std::vector<Diagnostic> diagnostics;
-  std::vector<std::string> failures;  // files that cannot be read
+  std::vector<std::string> failures;  // files that cannot be read, or are no models
   size_t errors = 0, warnings = 0;
   size_t names = 0;  // that the configs map
 };
@@ -21,8 +26,28 @@ std::string Count(size_t number, const std::string& noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
+// Adds what the model says of a config.
+void AddModelFindings(const ModuleTree& tree, const std::string& model, Loaded* loaded) {
+  Diagnostics diagnostics(loaded->config->source);
+  CheckModel(*loaded->config, tree, model, &diagnostics);
+  diagnostics.Finish();
+  // Where the model shows that a name is wrong, that it looks wrong need not be said.
+  for (const Diagnostic& found : diagnostics.list()) {
+    if (found.kind != &Diag::NameUnanswered) continue;
+    loaded->warnings -= std::erase_if(loaded->diagnostics, [&](const Diagnostic& other) {
+      return other.kind == &Diag::UnknownName && other.span == found.span;
+    });
+  }
+  loaded->diagnostics.insert(loaded->diagnostics.end(), diagnostics.list().begin(),
+                             diagnostics.list().end());
+  SortDiagnostics(&loaded->diagnostics);
+  loaded->errors += diagnostics.errors();
+  loaded->warnings += diagnostics.warnings();
+}
+
 // A line on how it went. Nothing where only files were missing: that is said already.
-std::string Summary(const Findings& findings, const std::vector<std::string>& files) {
+std::string Summary(const Findings& findings, const std::vector<std::string>& files,
+                    const std::string& model) {
   if (findings.errors + findings.warnings > 0) {
     return Count(findings.errors, "error") + ", " + Count(findings.warnings, "warning") + "\n";
   }
@@ -30,7 +55,8 @@ std::string Summary(const Findings& findings, const std::vector<std::string>& fi
   const std::string what = files.size() > 1       ? Count(files.size(), "config")
                            : files.front() == "-" ? "<stdin>"
                                                   : files.front();
-  return what + ": fine, " + Count(findings.names, "name") + " mapped\n";
+  return what + ": fine" + (model.empty() ? "" : " for " + model) + ", " +
+         Count(findings.names, "name") + " mapped\n";
 }
 
 std::string Render(const Findings& findings, const Args& args) {
@@ -41,29 +67,40 @@ std::string Render(const Findings& findings, const Args& args) {
   if (args.format == "github") {
     return DiagnosticsToGithub(findings.diagnostics, findings.failures);
   }
-  return Summary(findings, args.inputs);
+  return Summary(findings, args.inputs, args.model ? BaseName(*args.model) : "");
 }
 
 }  // namespace
 
 int RunCheck(const Args& args) {
   Findings findings;
+  int exit_code = 0;
   std::string policy_error;
   const std::optional<Environment> environment =
       ReadEnvironment(&findings.diagnostics, &policy_error);
   if (!environment) {
     if (!policy_error.empty()) UsageError(policy_error);
     findings.failures.push_back(policy_error.empty() ? "the policy is broken" : policy_error);
+    exit_code = 2;
+  }
+  std::optional<ModuleTree> tree;
+  if (args.model) {
+    std::string error;
+    int code = 0;
+    tree = ReadTree(*args.model, &code, &error);
+    if (!tree) findings.failures.push_back(error);
+    exit_code = std::max(exit_code, code);
   }
   for (const std::string& path : args.inputs) {
     std::string error;
-    const std::optional<Loaded> loaded =
-        LoadConfig(path, &error, environment ? &*environment : nullptr);
+    std::optional<Loaded> loaded = LoadConfig(path, &error, environment ? &*environment : nullptr);
     if (!loaded) {  // the others are still worth reading
       UsageError(error);
       findings.failures.push_back(error);
+      exit_code = 2;
       continue;
     }
+    if (tree && loaded->config) AddModelFindings(*tree, BaseName(*args.model), &*loaded);
     findings.diagnostics.insert(findings.diagnostics.end(), loaded->diagnostics.begin(),
                                 loaded->diagnostics.end());
     findings.errors += loaded->errors;
@@ -72,7 +109,7 @@ int RunCheck(const Args& args) {
   }
   if (args.format == "text") PrintDiagnostics(findings.diagnostics);
   if (const int code = WriteResult(args.output, Render(findings, args))) return code;
-  if (!findings.failures.empty()) return 2;
+  if (exit_code) return exit_code;
   return findings.errors > 0 || (args.strict && findings.warnings > 0) ? 1 : 0;
 }
 

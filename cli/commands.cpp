@@ -43,11 +43,11 @@ const std::vector<Command>& Commands() {
   constexpr size_t kMany = std::numeric_limits<size_t>::max();
   static const std::vector<Command> commands = {
       {"check",
-       "check CONFIG… [--format text|json|sarif|github] [--strict] [-o FILE]",
+       "check CONFIG… [--model MODEL] [--strict] [--format text|json|sarif|github] [-o FILE]",
        "every error and warning of the configs",
        1,
        kMany,
-       {Option::kCheckFormat, Option::kOutput, Option::kStrict},
+       {Option::kModel, Option::kStrict, Option::kCheckFormat, Option::kOutput},
        RunCheck},
       {"plan",
        "plan [CONFIG] [--model MODEL [--prove]] [--device D] [--capability C] [--mode M] "

@@ -1,11 +1,11 @@
 #include "cli/model_commands.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "cli/output.h"
 #include "compiler/archive/file.h"
 #include "compiler/archive/inspect.h"
-#include "compiler/archive/module_tree.h"
 #include "compiler/archive/sites.h"
 
 namespace kernelmap {
@@ -30,13 +30,24 @@ int Inspect(const InspectOptions& options) {
                                                   : InspectToText(file, *archive, *tree));
 }
 
-int AddSitesOfModel(const std::string& model, Plan* plan) {
+std::optional<ModuleTree> ReadTree(const std::string& model, int* exit_code, std::string* message) {
   const ArchiveResult<Archive> archive = Archive::Open(model);
-  if (!archive) return ReportError(model, archive.error());
-  const ArchiveResult<ModuleTree> tree = ReadModuleTree(*archive);
-  if (!tree) return ReportError(model, tree.error());
-  AddModelSites(*tree, plan);
-  return 0;
+  ArchiveResult<ModuleTree> tree =
+      archive ? ReadModuleTree(*archive) : ArchiveResult<ModuleTree>(archive.error());
+  if (tree) return std::move(*tree);
+  *exit_code = ReportError(model, tree.error());
+  if (message) {
+    *message = ArchiveErrorToText(model, tree.error());
+    message->pop_back();  // the end of the line
+  }
+  return std::nullopt;
+}
+
+int AddSitesOfModel(const std::string& model, Plan* plan) {
+  int exit_code = 0;
+  const std::optional<ModuleTree> tree = ReadTree(model, &exit_code);
+  if (tree) AddModelSites(*tree, plan);
+  return exit_code;
 }
 
 }  // namespace kernelmap

@@ -3,8 +3,10 @@
 // cannot be read or written.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "compiler/archive/module_tree.h"
 #include "compiler/plan.h"
 
 namespace kernelmap {
@@ -17,6 +19,11 @@ struct InspectOptions {
 
 /// kernelmap inspect MODEL
 int Inspect(const InspectOptions& options);
+
+/// The modules of a model. Nothing, the exit code and the message (which is printed) where it
+/// cannot be read.
+std::optional<ModuleTree> ReadTree(const std::string& model, int* exit_code,
+                                   std::string* message = nullptr);
 
 /// For `plan --model`: gives `plan` the sites that the model's classes suggest.
 int AddSitesOfModel(const std::string& model, Plan* plan);

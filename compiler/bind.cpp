@@ -76,4 +76,10 @@ std::optional<std::string> BindWord(const Node& node, std::string_view key,
   return std::nullopt;
 }
 
+std::vector<std::string> Texts(const std::vector<PathPattern>& patterns) {
+  std::vector<std::string> texts;
+  for (const PathPattern& pattern : patterns) texts.push_back(pattern.text);
+  return texts;
+}
+
 }  // namespace kernelmap

@@ -42,7 +42,7 @@ std::optional<Value> BindValue(const Node& node, std::string_view name, Diagnost
 std::vector<DeviceEntry> BindEntries(const Node& node, std::string_view name,
                                      Diagnostics* diagnostics);
 /// A list of path patterns.
-std::vector<std::string> BindPatterns(const Member& member, Diagnostics* diagnostics);
+std::vector<PathPattern> BindPatterns(const Member& member, Diagnostics* diagnostics);
 
 void BindTarget(const Member& member, TargetSettings* target, Diagnostics* diagnostics);
 void BindModel(const Member& member, Config* config, Diagnostics* diagnostics);

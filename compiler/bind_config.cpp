@@ -123,7 +123,8 @@ void BindLayer(const Node& node, Config* config, Diagnostics* diagnostics) {
       diagnostics->Report<Diag::EmptyName>(member->value.span);
     }
   }
-  if (!extra.name.empty() && !extra.class_name.empty()) config->extra_classes.push_back(extra);
+  if (!extra.name.empty() && !extra.class_name.empty())
+    config->extra_classes.push_back({extra, node.Find("class")->value.span});
 }
 
 const std::vector<std::string> kRootKeys = {
@@ -200,7 +201,8 @@ void BindModel(const Member& member, Config* config, Diagnostics* diagnostics) {
     if (item.key == "root") {
       const std::optional<std::string> root = BindText(item, diagnostics);
       if (!root || root->empty()) continue;
-      if (ParsePathPattern(SubText::OfString(item.value), diagnostics)) config->model_root = *root;
+      if (ParsePathPattern(SubText::OfString(item.value), diagnostics))
+        config->model_root = {*root, item.value.span};
     } else if (item.key == "inputs") {
       if (!IsKind(item.value, Node::Kind::kArray, "inputs", "a list of strings", diagnostics)) {
         continue;

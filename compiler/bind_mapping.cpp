@@ -356,8 +356,8 @@ std::vector<DeviceEntry> BindEntries(const Node& node, std::string_view name,
   return MappingBinder(name, diagnostics).Bind(node);
 }
 
-std::vector<std::string> BindPatterns(const Member& member, Diagnostics* diagnostics) {
-  std::vector<std::string> patterns;
+std::vector<PathPattern> BindPatterns(const Member& member, Diagnostics* diagnostics) {
+  std::vector<PathPattern> patterns;
   if (!IsKind(member.value, Node::Kind::kArray, member.key, "a list of path patterns",
               diagnostics)) {
     return patterns;
@@ -369,7 +369,7 @@ std::vector<std::string> BindPatterns(const Member& member, Diagnostics* diagnos
     if (!IsKind(item, Node::Kind::kString, member.key, "a list of path patterns", diagnostics)) {
       continue;
     }
-    if (ParsePathPattern(SubText::OfString(item), diagnostics)) patterns.push_back(item.text);
+    if (ParsePathPattern(SubText::OfString(item), diagnostics)) patterns.push_back({item.text, item.span});
   }
   return patterns;
 }

@@ -98,9 +98,10 @@ void CheckCandidates(const Value& value, Diagnostics* diagnostics) {
 void CheckPaths(const Candidate& candidate, Diagnostics* diagnostics) {
   if (candidate.only.empty()) return;
   const bool all =
-      std::all_of(candidate.only.begin(), candidate.only.end(), [&](const std::string& only) {
-        return std::any_of(candidate.except.begin(), candidate.except.end(),
-                           [&](const std::string& except) { return PatternCovers(except, only); });
+      std::all_of(candidate.only.begin(), candidate.only.end(), [&](const PathPattern& only) {
+        return std::any_of(
+            candidate.except.begin(), candidate.except.end(),
+            [&](const PathPattern& except) { return PatternCovers(except.text, only.text); });
       });
   if (all) diagnostics->Report<Diag::NothingLeft>(candidate.span, candidate.ref.text);
 }

@@ -22,13 +22,22 @@ struct Setting {
   std::optional<Span> span;
 };
 
+/// A path pattern, and where it is written.
+struct PathPattern {
+  std::string text;
+  Span span;
+};
+
+/// The texts alone.
+std::vector<std::string> Texts(const std::vector<PathPattern>& patterns);
+
 /// A kernel with its metadata.
 struct Candidate {
   KernelRef ref;
   Span span;             // of the reference
   std::string revision;  // what `version`, `revision` or @ say; "" when none does
   bool trust_remote_code = false;
-  std::vector<std::string> only, except;
+  std::vector<PathPattern> only, except;
   std::string guard = "semantic";
 };
 
@@ -95,7 +104,7 @@ struct Config {
   Setting<std::string> on_fallback{"report", {}};
   std::optional<Mapping> attn_implementation;  // as what `attention` is mapped to
   TargetSettings target;
-  std::string model_root;
+  Setting<std::string> model_root;
   std::vector<std::string> model_inputs;
   std::vector<ExtraLayer> extra_classes;
   std::vector<Mapping> mappings;  // in the order of the file

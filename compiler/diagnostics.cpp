@@ -64,6 +64,13 @@ Diagnostics::Addition Diagnostics::Add(const DiagnosticKind& kind, Span span,
   return Addition(&list_.back());
 }
 
+void SortDiagnostics(std::vector<Diagnostic>* list) {
+  std::stable_sort(list->begin(), list->end(), [](const Diagnostic& a, const Diagnostic& b) {
+    const bool last_a = a.stands_for > 1, last_b = b.stands_for > 1;
+    return last_a != last_b ? last_b : Order(a) < Order(b);
+  });
+}
+
 void Diagnostics::AddNotKept(const DiagnosticKind& kind, size_t count, Span first) {
   if (count == 0) return;
   const std::string least = Overflows() ? " or more" : "";
@@ -73,8 +80,7 @@ void Diagnostics::AddNotKept(const DiagnosticKind& kind, size_t count, Span firs
 }
 
 void Diagnostics::Finish() {
-  std::stable_sort(list_.begin(), list_.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return Order(a) < Order(b); });
+  SortDiagnostics(&list_);
   const size_t more_errors = errors_ - errors_kept_, more_warnings = warnings_ - warnings_kept_;
   std::vector<Diagnostic> kept;
   for (Diagnostic& diagnostic : list_) {

@@ -129,6 +129,9 @@ class Diagnostics {
   Span first_error_not_kept_, first_warning_not_kept_;
 };
 
+/// By place, then code; last what stands for several. Of one source.
+void SortDiagnostics(std::vector<Diagnostic>* list);
+
 /// As people read them, in `list`'s order; `color` adds ANSI colours. Empty for an empty list.
 std::string DiagnosticsToText(const std::vector<Diagnostic>& list, bool color);
 

@@ -43,7 +43,7 @@ Plan Resolve(const Config* config, const Target& target, const Environment& envi
   if (config) {
     plan.config_file = config->source->BaseName();
     plan.config_sha256 = config->sha256;
-    plan.model_root = config->model_root;
+    plan.model_root = config->model_root.value;
     plan.model_inputs = config->model_inputs;
     for (const ExtraLayer& extra : config->extra_classes) {
       plan.extra_classes.push_back({extra.name, extra.class_name});

@@ -133,8 +133,8 @@ class EntryResolver {
   }
 
   void Take(const Candidate& candidate) {
-    entry_.only = candidate.only;
-    entry_.except = candidate.except;
+    entry_.only = Texts(candidate.only);
+    entry_.except = Texts(candidate.except);
     entry_.guard = candidate.guard;
     if (entry_.from_config) entry_.source = PositionOf(candidate.span);
   }

@@ -11,7 +11,8 @@ import sys
 root = pathlib.Path(sys.argv[1])
 shown = "".join(
     path.read_text(encoding="utf-8").partition("=== exit")[2]
-    for path in (root / "tests/golden").glob("**/*.golden"))
+    for folder in ("tests/golden", "tests/archive/golden")
+    for path in (root / folder).glob("**/*.golden"))
 codes = re.findall(r"KM_DIAGNOSTIC\((KM\d+),", (root / "compiler/diagnostics.def").read_text())
 missing = [code for code in codes if f"[{code}]" not in shown]
 if len(codes) != len(set(codes)):

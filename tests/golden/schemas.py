@@ -47,7 +47,8 @@ validate("plan", output(program, "plan", "--format", "json"), "the built-in mapp
 validate("report", output(report_sample), "a report")
 
 # What golden cases expect, mistakes included.
-for case in sorted((root / "tests/golden").glob("*.golden")):
+for case in sorted((root / "tests").glob("*/golden/*.golden")) + sorted(
+        (root / "tests/golden").glob("*.golden")):
     text = case.read_text(encoding="utf-8").partition("=== stdout\n")[2].partition("=== stderr")[0]
     if text.startswith('{\n  "format"'):  # SARIF has none; formats.py validates it
         value = json.loads(text)
