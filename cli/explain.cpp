@@ -1,4 +1,6 @@
-// kernelmap explain: a code at length, or the trace of a name.
+// kernelmap explain: a code at length, the trace of a name, or what becomes of a module.
+#include "compiler/archive/explain.h"
+
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -6,8 +8,10 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/model_commands.h"
 #include "cli/output.h"
 #include "compiler/archive/error.h"
+#include "compiler/archive/file.h"
 #include "compiler/catalogue.h"
 #include "compiler/compile.h"
 #include "compiler/diagnostics.h"
@@ -92,7 +96,7 @@ std::string ExampleText(std::string_view code) {
   return "";
 }
 
-std::string TraceText(const PlanEntry& entry, const Target& target) {
+std::string EntryText(const PlanEntry& entry, const Target& target) {
   std::string text = entry.name + " for " + TargetText(target) + ": ";
   if (entry.kernel) {
     text += entry.kernel->ref + "\n";
@@ -100,42 +104,65 @@ std::string TraceText(const PlanEntry& entry, const Target& target) {
     text += std::string(entry.decision == Decision::kDisabled ? "disabled" : "stock code") + ", " +
             entry.reason->text + " [" + entry.reason->code + "]\n";
   }
-  for (const TraceStep& step : entry.trace) {
-    text += std::string(step.ok ? "  ok    " : "  fails ") + step.step + ": " + step.text + "\n";
-  }
-  return text;
+  return text + TraceToText(entry.trace);
 }
 
-int ExplainName(const std::optional<std::string>& config, const std::string& name,
+int Unknown(const std::string& word, const Plan& plan, const std::string& likely_path,
+            const std::optional<std::string>& model) {
+  std::vector<std::string> words;
+  for (const Explanation& explanation : Explanations()) words.push_back(explanation.code);
+  for (const PlanEntry& entry : plan.entries) words.push_back(entry.name);
+  const std::string help =
+      likely_path.empty() ? DidYouMean(word, words) : "did you mean `" + likely_path + "`?";
+  return UsageError("`" + word + "` is neither a code nor a name" +
+                    (model ? ", nor the path of a module of " + BaseName(*model) : "") +
+                    (help.empty() ? "" : "\nhelp: " + help));
+}
+
+// A name of the plan, or the path of a module when there is a model.
+int ExplainWord(const std::optional<std::string>& config, const std::string& word,
                 const Args& args) {
   const Compiled compiled = CompilePlan(config, args.target);
   PrintDiagnostics(compiled.diagnostics);
   if (!compiled.error.empty()) UsageError(compiled.error);
   if (!compiled.plan) return compiled.exit_code;
-  if (const PlanEntry* entry = compiled.plan->Find(name)) {
-    return WriteResult(args.output, TraceText(*entry, compiled.plan->target));
+  const Plan& plan = *compiled.plan;
+  std::optional<ModuleTree> tree;
+  if (args.model) {
+    int exit_code = 0;
+    tree = ReadTree(*args.model, &exit_code);
+    if (!tree) return exit_code;
+    for (const ArchiveModule& module : tree->modules) {
+      if (module.path != (word == "(root)" ? "" : word)) continue;
+      return WriteResult(args.output, ModuleExplanation(module, plan, BaseName(*args.model)));
+    }
   }
-  if (config || BuiltinCatalogue().FindLayer(name)) {
-    return WriteResult(args.output, name + ": stock code, " + std::string(ReasonText("no_entry")) +
+  if (const PlanEntry* entry = plan.Find(word)) {
+    std::string text = EntryText(*entry, plan.target);
+    const Layer* layer = BuiltinCatalogue().FindLayer(word);
+    if (tree && !(layer && layer->function)) {
+      text += AnsweringModules(*tree, plan, word, BaseName(*args.model));
+    }
+    return WriteResult(args.output, text);
+  }
+  const std::string likely = tree ? LikelyPath(*tree, plan, word) : "";
+  if (likely.empty() && ((config && !args.model) || BuiltinCatalogue().FindLayer(word))) {
+    return WriteResult(args.output, word + ": stock code, " + std::string(ReasonText("no_entry")) +
                                         " [no_entry]\n");
   }
-  std::vector<std::string> words;
-  for (const Explanation& explanation : Explanations()) words.push_back(explanation.code);
-  for (const PlanEntry& entry : compiled.plan->entries) words.push_back(entry.name);
-  const std::string help = DidYouMean(name, words);
-  return UsageError("`" + name + "` is neither a code nor a name" +
-                    (help.empty() ? "" : "\nhelp: " + help));
+  return Unknown(word, plan, likely, args.model);
 }
 
 }  // namespace
 
 int RunExplain(const Args& args) {
-  if (args.inputs.size() == 2) return ExplainName(args.inputs[0], args.inputs[1], args);
-  if (const Explanation* found = FindCode(args.inputs[0])) {
+  if (args.inputs.size() == 2) return ExplainWord(args.inputs[0], args.inputs[1], args);
+  const Explanation* found = args.model ? nullptr : FindCode(args.inputs[0]);
+  if (found) {
     return WriteResult(args.output, found->code + ": " + found->title + "\n\n" +
                                         Wrap(found->text, 80) + ExampleText(found->code));
   }
-  return ExplainName(std::nullopt, args.inputs[0], args);
+  return ExplainWord(std::nullopt, args.inputs[0], args);
 }
 
 }  // namespace kernelmap

@@ -61,10 +61,12 @@ bool AnyEqual(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-bool AnySuffix(const std::vector<std::string>& list, std::string_view text) {
-  return std::any_of(list.begin(), list.end(), [text](const std::string& suffix) {
-    return !suffix.empty() && text.ends_with(suffix);
-  });
+// The suffix of the list that the text ends with; empty when there is none.
+std::string_view SuffixIn(const std::vector<std::string>& list, std::string_view text) {
+  for (const std::string& suffix : list) {
+    if (!suffix.empty() && text.ends_with(suffix)) return suffix;
+  }
+  return "";
 }
 
 }  // namespace
@@ -132,11 +134,14 @@ std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name) {
     const Layer* layer = BuiltinCatalogue().FindLayer(entry.name);
     if (layer && layer->function) continue;
     const bool extra = declared.count(entry.name) > 0;
-    if (extra || class_name.ends_with(entry.name) ||
-        (layer && AnyEqual(layer->classes, class_name))) {
-      answers.push_back({&entry, false});
-    } else if (layer && AnySuffix(layer->hints, class_name)) {
-      answers.push_back({&entry, true});
+    if (extra) {
+      answers.push_back({&entry, false, Answer::Why::kDeclared, ""});
+    } else if (class_name.ends_with(entry.name)) {
+      answers.push_back({&entry, false, Answer::Why::kSuffix, ""});
+    } else if (layer && AnyEqual(layer->classes, class_name)) {
+      answers.push_back({&entry, false, Answer::Why::kCatalogue, ""});
+    } else if (const auto hint = layer ? SuffixIn(layer->hints, class_name) : ""; !hint.empty()) {
+      answers.push_back({&entry, true, Answer::Why::kHint, hint});
     }
   }
   const auto order = [](const Answer& answer) {

@@ -77,8 +77,11 @@ struct ModuleInfo {
 /// `hinted` names come from catalogue hints: they make a site only where their code unifies, or
 /// where the config itself maps the name.
 struct Answer {
+  enum class Why { kDeclared, kSuffix, kCatalogue, kHint };
   const PlanEntry* entry = nullptr;
   bool hinted = false;
+  Why why = Why::kSuffix;
+  std::string_view hint;  // of kHint: the hint that the class ends with
 };
 std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name);
 

@@ -140,6 +140,14 @@ std::string_view ActionName(Action action) {
   return "";
 }
 
+std::string TraceToText(const std::vector<TraceStep>& trace) {
+  std::string text;
+  for (const TraceStep& step : trace) {
+    text += std::string(step.ok ? "  ok    " : "  fails ") + step.step + ": " + step.text + "\n";
+  }
+  return text;
+}
+
 std::string SitesToText(const std::vector<Site>& sites) {
   std::string text;
   for (const Action action :

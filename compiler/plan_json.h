@@ -21,6 +21,9 @@ void WritePosition(const std::optional<Position>& position, JsonWriter* json);
 /// The array of sites.
 void WriteSites(const std::vector<Site>& sites, JsonWriter* json);
 
+/// A line a step: "  ok    mode: …".
+std::string TraceToText(const std::vector<TraceStep>& trace);
+
 /// A line a site, grouped by action; empty without sites.
 std::string SitesToText(const std::vector<Site>& sites);
 

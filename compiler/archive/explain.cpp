@@ -1,0 +1,170 @@
+#include "compiler/archive/explain.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "compiler/archive/path_index.h"
+#include "compiler/archive/sites.h"
+#include "compiler/catalogue.h"
+#include "compiler/plan_json.h"
+#include "compiler/suggest.h"
+
+namespace kernelmap {
+namespace {
+
+std::string Label(const ArchiveModule& module) {
+  return module.path.empty() ? "(root)" : module.path;
+}
+
+std::string WhyText(const Answer& answer, std::string_view class_name) {
+  switch (answer.why) {
+    case Answer::Why::kDeclared:
+      return "[[model.layer]] lists the class";
+    case Answer::Why::kSuffix:
+      return class_name == answer.entry->name ? "the class has this name"
+                                              : "the class ends with it";
+    case Answer::Why::kCatalogue:
+      return "the catalogue lists the class";
+    case Answer::Why::kHint:
+      return "the catalogue has the hint " + std::string(answer.hint);
+  }
+  return "";
+}
+
+std::string MappedText(const PlanEntry& entry) {
+  if (!entry.from_config) return "inherited";
+  return entry.source ? entry.source->file + ":" + std::to_string(entry.source->line) : "mapped";
+}
+
+// The first of the patterns that matches.
+std::optional<std::string> MatchingPattern(const std::vector<std::string>& patterns,
+                                           const std::string& path, const std::string& root) {
+  for (const std::string& pattern : patterns) {
+    if (PathMatches(path, root, {pattern})) return pattern;
+  }
+  return std::nullopt;
+}
+
+std::string PathsText(const PlanEntry& entry, const ArchiveModule& module, const Plan& plan) {
+  const std::string behind =
+      plan.model_root.empty() ? "" : ", behind the root `" + plan.model_root + "`";
+  std::string text;
+  if (!entry.only.empty()) {
+    const auto only = MatchingPattern(entry.only, module.path, plan.model_root);
+    text += only ? "  ok    only: `" + *only + "` matches" + behind + "\n"
+                 : "  fails only: no pattern matches" + behind + "\n";
+  }
+  if (!entry.except.empty()) {
+    const auto except = MatchingPattern(entry.except, module.path, plan.model_root);
+    text += except ? "  fails except: `" + *except + "` matches" + behind + "\n"
+                   : "  ok    except: no pattern matches" + behind + "\n";
+  }
+  return text;
+}
+
+// The site that the module is in a plan; nothing when it is none.
+std::optional<Site> SiteOf(const ArchiveModule& module, const Plan& plan) {
+  Plan copy = plan;
+  ModuleTree one;
+  one.modules.push_back(module);
+  AddModelSites(one, &copy);
+  if (copy.sites.empty()) return std::nullopt;
+  return copy.sites.front();
+}
+
+// The plan's functions that have a kernel: "attention, rotary_pos_emb".
+std::string Functions(const Plan& plan) {
+  std::string names;
+  for (const PlanEntry& entry : plan.entries) {
+    const Layer* layer = BuiltinCatalogue().FindLayer(entry.name);
+    if (!layer || !layer->function || entry.decision != Decision::kKernel) continue;
+    names += (names.empty() ? "" : ", ") + entry.name;
+  }
+  return names;
+}
+
+std::string NotToldText(const std::optional<Site>& site, const ArchiveModule& module,
+                        const Plan& plan) {
+  std::string text = "\nonly apply, or plan --prove, can tell\n";
+  if (site && site->action == Action::kCandidate) {
+    text += "  whether the code computes what " + site->name + " does, and the kernel takes it\n";
+    for (const std::string& other : site->also) text += "  if not, whether " + other + " fits\n";
+  } else if (!site) {
+    text += "  whether the code is a mapped layer's, whatever its class\n";
+  }
+  if (const std::string functions = Functions(plan); !functions.empty()) {
+    text += "  whether its forward computes a mapped function: " + functions + "\n";
+  }
+  if (module.opaque) text += "  what it holds: its state is kept by __setstate__\n";
+  return text;
+}
+
+}  // namespace
+
+std::string ModuleExplanation(const ArchiveModule& module, const Plan& plan,
+                              const std::string& model) {
+  std::string text = Label(module) + " of " + model + ", a " + module.class_name + ", for " +
+                     TargetText(plan.target) + ": ";
+  const std::optional<Site> site = SiteOf(module, plan);
+  if (!site) {
+    text += "no site\n";
+  } else if (site->kernel) {
+    text += std::string(ActionName(site->action)) + ", " + site->kernel->ref + "\n";
+  } else {
+    text += std::string(ActionName(site->action)) + ", " + site->reason->text + " [" +
+            site->reason->code + "]\n";
+  }
+  text += "\nnames\n";
+  const std::vector<Answer> answers = AnswersFor(plan, module.class_name);
+  for (const Answer& answer : answers) {
+    text += "  " + answer.entry->name + ": " + WhyText(answer, module.class_name) + "; " +
+            MappedText(*answer.entry) + "\n";
+  }
+  if (answers.empty()) text += "  none that is mapped\n";
+  if (site) {
+    const PlanEntry& entry = *plan.Find(site->name);
+    text += "\n" + entry.name + "\n" + TraceToText(entry.trace) + PathsText(entry, module, plan);
+  }
+  return text + NotToldText(site, module, plan);
+}
+
+std::string AnsweringModules(const ModuleTree& tree, const Plan& plan, std::string_view name,
+                             const std::string& model) {
+  Plan copy = plan;
+  AddModelSites(tree, &copy);
+  std::string lines;
+  size_t count = 0;
+  for (const Site& site : copy.sites) {
+    const bool first = site.name == name;
+    if (!first && std::find(site.also.begin(), site.also.end(), name) == site.also.end()) continue;
+    ++count;
+    lines +=
+        "  " + (site.path.empty() ? std::string("(root)") : site.path) + "  " + site.class_name;
+    lines += first ? "  " + std::string(ActionName(site.action)) : "  after " + site.name;
+    if (first && site.reason) lines += " [" + site.reason->code + "]";
+    lines += "\n";
+  }
+  return "\nmodules of " + model + " that answer (" + std::to_string(count) + ")\n" + lines;
+}
+
+std::string LikelyPath(const ModuleTree& tree, const Plan& plan, const std::string& path) {
+  const PathIndex index(tree);
+  const auto there = [&](const std::string& text) { return index.Matches(text); };
+  const std::string rooted = plan.model_root + "." + path;
+  if (!plan.model_root.empty() && there(rooted)) return rooted;
+  if (const auto below = index.MatchesBelow(path); below && !below->empty()) {
+    return *below + "." + path;
+  }
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    if (there(path.substr(dot + 1))) return path.substr(dot + 1);
+  }
+  const PathIndex::Miss miss = index.FirstMiss(path);
+  const std::string nearest = Nearest(path.substr(miss.begin, miss.end - miss.begin), miss.names);
+  if (nearest.empty()) return "";
+  std::string spelled = path;
+  spelled.replace(miss.begin, miss.end - miss.begin, nearest);
+  return there(spelled) ? spelled : "";
+}
+
+}  // namespace kernelmap
