@@ -105,7 +105,8 @@ int RunCheck(const Args& args) {
                                 loaded->diagnostics.end());
     findings.errors += loaded->errors;
     findings.warnings += loaded->warnings;
-    if (loaded->config) findings.names += loaded->config->mappings.size() + loaded->config->fusions.size();
+    if (loaded->config)
+      findings.names += loaded->config->mappings.size() + loaded->config->fusions.size();
   }
   if (args.format == "text") PrintDiagnostics(findings.diagnostics);
   if (const int code = WriteResult(args.output, Render(findings, args))) return code;

@@ -123,8 +123,7 @@ void BindLayer(const Node& node, Config* config, Diagnostics* diagnostics) {
       diagnostics->Report<Diag::EmptyName>(member->value.span);
     }
   }
-  if (!extra.name.empty() && !extra.class_name.empty())
-    config->extra_classes.push_back({extra, node.Find("class")->value.span});
+  if (!extra.name.empty() && !extra.class_name.empty()) config->extra_classes.push_back(extra);
 }
 
 const std::vector<std::string> kRootKeys = {

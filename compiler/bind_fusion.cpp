@@ -31,7 +31,7 @@ std::vector<FusionPart> BindFusionParts(const Node& modules, Diagnostics* diagno
     const Node &name = pair.items[0], &pattern = pair.items[1];
     if (name.text.empty()) diagnostics->Report<Diag::EmptyName>(name.span);
     if (ParsePathPattern(SubText::OfString(pattern), diagnostics) && !name.text.empty()) {
-      parts.push_back({name.text, pattern.text, name.span, pattern.span});
+      parts.push_back({name.text, name.span, {pattern.text, pattern.span}});
     }
   }
   return parts;

@@ -17,17 +17,19 @@ void CheckPatterns(const Fusion& fusion, Diagnostics* diagnostics) {
     const FusionPart& part = fusion.parts[i];
     for (size_t j = 0; j < i; ++j) {
       const FusionPart& other = fusion.parts[j];
-      if (!ShareParent(part.pattern, other.pattern)) {
-        diagnostics->Report<Diag::NoCommonParent>(part.pattern_span, other.pattern, part.pattern)
-            .Note(other.pattern_span, "the other")
+      if (!ShareParent(part.pattern.text, other.pattern.text)) {
+        diagnostics
+            ->Report<Diag::NoCommonParent>(part.pattern.span, other.pattern.text, part.pattern.text)
+            .Note(other.pattern.span, "the other")
             .Help("what stands before the last dot must be the same for all modules of a fusion");
         return;
       }
-      if (LastOf(part.pattern) == LastOf(other.pattern) &&
-          part.pattern.find('*', part.pattern.size() - LastOf(part.pattern).size()) ==
-              std::string::npos) {
-        diagnostics->Report<Diag::SameModule>(part.pattern_span, other.pattern, part.pattern)
-            .Note(other.pattern_span, "the other");
+      if (LastOf(part.pattern.text) == LastOf(other.pattern.text) &&
+          part.pattern.text.find('*', part.pattern.text.size() -
+                                          LastOf(part.pattern.text).size()) == std::string::npos) {
+        diagnostics
+            ->Report<Diag::SameModule>(part.pattern.span, other.pattern.text, part.pattern.text)
+            .Note(other.pattern.span, "the other");
         return;
       }
     }
@@ -41,7 +43,7 @@ void CheckFusions(const Config& config, Diagnostics* diagnostics) {
   for (const Fusion& fusion : config.fusions) {
     CheckPatterns(fusion, diagnostics);
     std::string key;
-    for (const FusionPart& part : fusion.parts) key += part.name + "\n" + part.pattern + "\n";
+    for (const FusionPart& part : fusion.parts) key += part.name + "\n" + part.pattern.text + "\n";
     const auto [first, added] = seen.try_emplace(std::move(key), &fusion);
     if (added || fusion.parts.empty()) continue;
     diagnostics->Report<Diag::DuplicateFusion>(fusion.mapping.span)

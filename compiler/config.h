@@ -69,9 +69,9 @@ struct Mapping {
 };
 
 struct FusionPart {
-  std::string name;     // of a layer, or a class name or its end
-  std::string pattern;  // of the paths of its modules
-  Span name_span, pattern_span;
+  std::string name;  // of a layer, or a class name or its end
+  Span name_span;
+  PathPattern pattern;  // of the paths of its modules
 };
 
 /// Several modules of one parent, in the order in which they are called, and the kernel that stands

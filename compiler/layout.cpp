@@ -26,6 +26,8 @@ Tree Nest(const std::vector<Piece>& pieces, size_t* at) {
   return tree;
 }
 
+constexpr size_t kMaxDigits = 15;  // what a double holds
+
 struct Function {
   std::string name, form;
   Layout::Kind kind;
@@ -48,6 +50,11 @@ class Builder {
 
   std::optional<Layout> Build(const Tree& tree) {
     const std::string& rule = tree.piece->rule;
+    if (rule == "number" && Slice(tree).size() > kMaxDigits) {
+      diagnostics_->Report<Diag::BadLayout>(At(tree), "a shorter number",
+                                            "`" + std::string(Slice(tree)) + "`");
+      return std::nullopt;
+    }
     if (rule == "path" || rule == "number") return Leaf(tree);
     if (rule == "sum" || rule == "product") return Chain(tree);
     if (rule == "operand" && tree.children.front().piece->rule == "call") return Call(tree);
@@ -189,8 +196,8 @@ void CollectParameters(const Layout& layout, std::vector<std::string>* paths) {
 }
 
 std::string NumberText(double number) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed);
   return {buffer, end.ptr};
 }
 

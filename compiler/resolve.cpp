@@ -81,7 +81,7 @@ Plan Resolve(const Config* config, const Target& target, const Environment& envi
   if (config) {
     for (const Fusion& fusion : config->fusions) {
       std::vector<FusionModule> modules;
-      for (const FusionPart& part : fusion.parts) modules.push_back({part.name, part.pattern});
+      for (const FusionPart& part : fusion.parts) modules.push_back({part.name, part.pattern.text});
       plan.entries.push_back(ResolveEntry({.name = fusion.mapping.name,
                                            .own = &fusion.mapping,
                                            .inherited = {},

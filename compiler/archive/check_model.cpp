@@ -9,6 +9,7 @@
 
 #include "compiler/archive/path_index.h"
 #include "compiler/catalogue.h"
+#include "compiler/check.h"
 #include "compiler/plan.h"
 #include "compiler/suggest.h"
 
@@ -28,13 +29,16 @@ std::string DidYouMean(std::string_view text) {
   return text.empty() ? "" : "did you mean `" + std::string(text) + "`?";
 }
 
-// The patterns of a config, in the order of the file.
+// The patterns of a config.
 std::vector<const PathPattern*> PatternsOf(const Config& config) {
   std::vector<const PathPattern*> patterns;
   ForEachCandidate(config, [&](const Candidate& candidate) {
     for (const PathPattern& pattern : candidate.only) patterns.push_back(&pattern);
     for (const PathPattern& pattern : candidate.except) patterns.push_back(&pattern);
   });
+  for (const Fusion& fusion : config.fusions) {
+    for (const FusionPart& part : fusion.parts) patterns.push_back(&part.pattern);
+  }
   return patterns;
 }
 

@@ -13,7 +13,7 @@
 namespace kernelmap {
 namespace {
 
-std::string Label(const ArchiveModule& module) {
+std::string ModuleLabel(const ArchiveModule& module) {
   return module.path.empty() ? "(root)" : module.path;
 }
 
@@ -104,7 +104,7 @@ std::string NotToldText(const std::optional<Site>& site, const ArchiveModule& mo
 
 std::string ModuleExplanation(const ArchiveModule& module, const Plan& plan,
                               const std::string& model) {
-  std::string text = Label(module) + " of " + model + ", a " + module.class_name + ", for " +
+  std::string text = ModuleLabel(module) + " of " + model + ", a " + module.class_name + ", for " +
                      TargetText(plan.target) + ": ";
   const std::optional<Site> site = SiteOf(module, plan);
   if (!site) {

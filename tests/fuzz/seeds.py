@@ -47,7 +47,7 @@ for folder in ("examples", "tests/cases", "kernels"):
 
 # Tables of the small languages: the first string of each row `{"text", …}`.
 TABLES = {"KernelRef": "kernel_ref", "DeviceSelector": "device_selector", "Mode": "mode",
-          "PathPattern": "path_pattern"}
+          "PathPattern": "path_pattern", "Layout": "layout"}
 tests = "".join(path.read_text(encoding="utf-8") for path in sorted((root / "tests/compiler").glob("*_test.cpp")))
 for name, body in re.findall(r"^TEST\((\w+), \w+\) \{\n(.*?)^\}", tests, re.M | re.S):
     if name in TABLES:

@@ -84,6 +84,12 @@ def from_github(lines):
                int(values["endLine"]), int(values.get("endColumn", 0)))
 
 
+def printable(text):
+    """As a terminal may show it: without what is not printable."""
+    words = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return "".join(c if c.isprintable() else words.get(c, "\ufffd") for c in text)
+
+
 def compare(program, folder, name, validator):
     """What is wrong with the outputs for one config."""
     code, text = check(program, folder, name, "json")
@@ -100,7 +106,7 @@ def compare(program, folder, name, validator):
     if list(from_sarif(json.loads(sarif))) != expected:
         yield f"sarif differs from json: {sarif}"
     annotations = list(from_github(github))
-    wanted = [(c, s, d["message"].split("\n")[0], n, line, column * (line == end), end,
+    wanted = [(c, s, printable(d["message"]), n, line, column * (line == end), end,
                end_column * (line == end))
               for (c, s, _, n, line, column, end, end_column, _), d in zip(expected, found)]
     if annotations != wanted:
