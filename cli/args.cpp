@@ -77,6 +77,23 @@ void AddOption(Option option, CLI::App* app, Args* args) {
     case Option::kRuns:
       app->add_option("--runs", args->runs, "runs of each model")->check(CLI::Range(1, 100000));
       break;
+    case Option::kLocked:
+      app->add_flag("--locked", args->locked,
+                    "an error where the store is not as kernelmap.lock beside the config has it");
+      break;
+    case Option::kLock:
+      app->add_option("--target", args->targets,
+                      "DEVICE or DEVICE:CAPABILITY, as often as wanted: cpu, cuda:9.0")
+          ->expected(1)
+          ->take_all()
+          ->allow_extra_args(false);
+      app->add_option("--torch", args->target.torch, "the version that will run the model: 2.13");
+      app->add_option("--cuda", args->target.cuda, "the version of CUDA, for targets on it: 13.0");
+      app->add_option("--rocm", args->target.rocm, "the version of ROCm, for targets on it");
+      app->add_option("--xpu", args->target.xpu, "the version of XPU, for targets on it");
+      app->add_option("-o", args->lock_output,
+                      "the lock file, kernelmap.lock beside CONFIG; - is standard output");
+      break;
     case Option::kTarget:
       AddTargetFlags(app, &args->target);
       break;

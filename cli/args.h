@@ -16,6 +16,9 @@ struct Args {
   std::string format = "text";
   std::string output = "-";
   bool strict = false;
+  bool locked = false;
+  std::vector<std::string> targets;        // of lock: DEVICE[:CAPABILITY]
+  std::optional<std::string> lock_output;  // of lock; nothing: beside the config
   bool prove = false;
   std::optional<std::string> model, report, depfile, inputs_file;
   bool verify = false;
@@ -40,6 +43,8 @@ enum class Option {
   kDevice,
   kRunArchiveCode,
   kRuns,
+  kLocked,
+  kLock,
 };
 
 struct Command {

@@ -10,6 +10,7 @@
 #include "compiler/archive/check_model.h"
 #include "compiler/archive/file.h"
 #include "compiler/compile.h"
+#include "compiler/lock.h"
 
 namespace kernelmap {
 namespace {
@@ -43,6 +44,21 @@ void AddModelFindings(const ModuleTree& tree, const std::string& model, Loaded* 
   SortDiagnostics(&loaded->diagnostics);
   loaded->errors += diagnostics.errors();
   loaded->warnings += diagnostics.warnings();
+}
+
+// Compares what the config chooses with the lock file beside it.
+void CheckLocked(const std::string& path, const Config& config, Findings* findings) {
+  std::vector<Diagnostic> diagnostics;
+  std::string error;
+  if (!CheckAgainstLock(path, config, &diagnostics, &error) && !error.empty()) {
+    UsageError(error);
+    findings->failures.push_back(error);
+  }
+  for (const Diagnostic& diagnostic : diagnostics) {
+    (diagnostic.kind->severity == Severity::kError ? findings->errors : findings->warnings) +=
+        diagnostic.stands_for;
+    findings->diagnostics.push_back(diagnostic);
+  }
 }
 
 // A line on how it went. Nothing where only files were missing: that is said already.
@@ -105,8 +121,14 @@ int RunCheck(const Args& args) {
                                 loaded->diagnostics.end());
     findings.errors += loaded->errors;
     findings.warnings += loaded->warnings;
-    if (loaded->config)
+    if (loaded->config) {
       findings.names += loaded->config->mappings.size() + loaded->config->fusions.size();
+    }
+    if (args.locked && loaded->errors == 0) {
+      const size_t before = findings.failures.size();
+      CheckLocked(path, *loaded->config, &findings);
+      if (findings.failures.size() > before) exit_code = 2;
+    }
   }
   if (args.format == "text") PrintDiagnostics(findings.diagnostics);
   if (const int code = WriteResult(args.output, Render(findings, args))) return code;

@@ -19,7 +19,7 @@ const char* Version() { return KM_VERSION; }
 int RunPlan(const Args& args) {
   std::optional<std::string> config;
   if (!args.inputs.empty()) config = args.inputs.front();
-  Compiled compiled = CompilePlan(config, args.target);
+  Compiled compiled = CompilePlan(config, args.target, args.locked);
   PrintDiagnostics(compiled.diagnostics);
   if (!compiled.error.empty()) UsageError(compiled.error);
   if (!compiled.plan) return compiled.exit_code;
@@ -43,19 +43,21 @@ const std::vector<Command>& Commands() {
   constexpr size_t kMany = std::numeric_limits<size_t>::max();
   static const std::vector<Command> commands = {
       {"check",
-       "check CONFIG… [--model MODEL] [--strict] [--format text|json|sarif|github] [-o FILE]",
+       "check CONFIG… [--model MODEL] [--locked] [--strict] [--format text|json|sarif|github] "
+       "[-o FILE]",
        "every error and warning of the configs",
        1,
        kMany,
-       {Option::kModel, Option::kStrict, Option::kCheckFormat, Option::kOutput},
+       {Option::kModel, Option::kLocked, Option::kStrict, Option::kCheckFormat, Option::kOutput},
        RunCheck},
       {"plan",
        "plan [CONFIG] [--model MODEL [--prove]] [--device D] [--capability C] [--mode M] "
-       "[--torch V] [--format text|json] [-o FILE]",
+       "[--torch V] [--locked] [--format text|json] [-o FILE]",
        "which kernel stands for each name, for a target",
        0,
        1,
-       {Option::kTarget, Option::kModel, Option::kProve, Option::kFormat, Option::kOutput},
+       {Option::kTarget, Option::kModel, Option::kProve, Option::kFormat, Option::kOutput,
+        Option::kLocked},
        RunPlan},
       {"apply",
        "apply [CONFIG] MODEL -o OUT [--report FILE] [--verify] [--strict]",
@@ -100,6 +102,13 @@ const std::vector<Command>& Commands() {
        2,
        {Option::kTarget, Option::kFormat, Option::kOutput},
        RunKernels},
+      {"lock",
+       "lock CONFIG [--target DEVICE[:CAPABILITY]]… [--torch V] [--cuda V] [--strict] [-o FILE]",
+       "write kernelmap.lock: commit and content of every kernel that a config can choose",
+       1,
+       1,
+       {Option::kLock, Option::kStrict},
+       RunLock},
   };
   return commands;
 }

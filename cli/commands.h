@@ -12,6 +12,7 @@ int RunPlan(const Args& args);
 int RunInspect(const Args& args);
 int RunExplain(const Args& args);
 int RunKernels(const Args& args);
+int RunLock(const Args& args);
 
 /// In the order in which --help lists them.
 const std::vector<Command>& Commands();

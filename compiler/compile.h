@@ -77,7 +77,7 @@ void CheckPolicy(const Config& config, const Environment& environment, Diagnosti
 Plan Resolve(const Config* config, const Target& target, const Environment& environment,
              const Store& store = EmptyStore);
 
-/// All of it. `plan` is there unless there are errors; `exit_code` is then 1 for mistakes in the
+/// All of it. `locked`: what the lock file beside the config does not have just so is an error. `plan` is there unless there are errors; `exit_code` is then 1 for mistakes in the
 /// config, 2 for wrong flags and files that cannot be read (`error` then says which).
 struct Compiled {
   std::optional<Plan> plan;
@@ -85,6 +85,7 @@ struct Compiled {
   std::string error;
   int exit_code = 0;
 };
-Compiled CompilePlan(const std::optional<std::string>& config_path, const TargetFlags& flags);
+Compiled CompilePlan(const std::optional<std::string>& config_path, const TargetFlags& flags,
+                     bool locked = false);
 
 }  // namespace kernelmap

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "compiler/compile.h"
+#include "compiler/lock.h"
 #include "compiler/sha256.h"
 
 namespace kernelmap {
@@ -48,7 +49,8 @@ std::optional<Loaded> LoadConfig(const std::string& path, std::string* error,
   return LoadConfigText(path == "-" ? "<stdin>" : path, std::move(*bytes), environment);
 }
 
-Compiled CompilePlan(const std::optional<std::string>& config_path, const TargetFlags& flags) {
+Compiled CompilePlan(const std::optional<std::string>& config_path, const TargetFlags& flags,
+                     bool locked) {
   Compiled compiled;
   const std::optional<Environment> environment =
       ReadEnvironment(&compiled.diagnostics, &compiled.error);
@@ -72,7 +74,27 @@ Compiled CompilePlan(const std::optional<std::string>& config_path, const Target
     compiled.exit_code = 2;
     return compiled;
   }
-  compiled.plan = Resolve(config, *target, *environment, DefaultStore(environment->kernel_cache));
+  const Store store = DefaultStore(environment->kernel_cache);
+  if (!locked) {
+    compiled.plan = Resolve(config, *target, *environment, store);
+    return compiled;
+  }
+  const std::optional<Lock> lock = LoadLock(config_path, &compiled.diagnostics, &compiled.error);
+  if (!lock) {
+    compiled.exit_code = compiled.error.empty() ? 1 : 2;
+    return compiled;
+  }
+  std::vector<LockedKernel> found;
+  compiled.plan = Resolve(config, *target, *environment, RecordingStore(store, 0, &found));
+  Diagnostics differences(lock->source);
+  CompareWithLock(found, *target, *lock, &differences);
+  differences.Finish();
+  compiled.diagnostics.insert(compiled.diagnostics.end(), differences.list().begin(),
+                              differences.list().end());
+  if (differences.errors() > 0) {
+    compiled.plan.reset();
+    compiled.exit_code = 1;
+  }
   return compiled;
 }
 

@@ -1,0 +1,138 @@
+// Making a lock: choosing for every target and mode, and noting what the store was asked for.
+#include <algorithm>
+#include <utility>
+
+#include "compiler/json_writer.h"
+#include "compiler/lock.h"
+#include "compiler/plan_json.h"
+
+namespace kernelmap {
+namespace {
+
+constexpr const char* kModes[] = {"inference", "inference|torch_compile", "training",
+                                  "training|torch_compile"};
+
+bool Before(const LockedKernel& a, const LockedKernel& b) {
+  return std::pair(a.kernel, a.revision) < std::pair(b.kernel, b.revision);
+}
+
+LockedKernel FromAnswer(const StoreRequest& request, const StoreAnswer& answer, size_t target) {
+  LockedKernel kernel;
+  if (request.ref.kind == KernelRef::Kind::kLocal) {
+    const std::string& name = request.ref.name;
+    kernel.kernel =
+        request.label.substr(0, request.label.size() - (name.empty() ? 0 : name.size() + 1));
+  } else {
+    kernel.kernel = request.ref.repo;
+    kernel.revision = request.revision;
+  }
+  if (answer.kernel) {
+    kernel.repo = answer.kernel->repo.value_or("");
+    kernel.commit = answer.kernel->revision.value_or("");
+    kernel.builds.push_back(
+        {answer.kernel->variant.value_or(""), answer.kernel->digest.value_or(""), {target}, {}});
+  } else if (answer.reason) {
+    kernel.reason = answer.reason->code;
+  }
+  return kernel;
+}
+
+// Puts what was found together with what was found before, for another target or mode.
+void Add(LockedKernel kernel, std::vector<LockedKernel>* kernels) {
+  const auto place = std::lower_bound(kernels->begin(), kernels->end(), kernel, Before);
+  if (place == kernels->end() || Before(kernel, *place)) {
+    kernels->insert(place, std::move(kernel));
+    return;
+  }
+  if (kernel.builds.empty()) return;
+  place->repo = kernel.repo;
+  place->commit = kernel.commit;
+  place->reason.clear();
+  for (LockedBuild& build : kernel.builds) {
+    const auto at = std::lower_bound(
+        place->builds.begin(), place->builds.end(), build,
+        [](const LockedBuild& a, const LockedBuild& b) { return a.variant < b.variant; });
+    if (at == place->builds.end() || at->variant != build.variant) {
+      place->builds.insert(at, std::move(build));
+    } else if (at->targets.back() != build.targets.front()) {
+      at->targets.push_back(build.targets.front());  // targets come in their order
+    }
+  }
+}
+
+void WriteText(const std::string& text, JsonWriter* json) {
+  text.empty() ? json->Null() : json->String(text);
+}
+
+}  // namespace
+
+Store RecordingStore(const Store& store, size_t target, std::vector<LockedKernel>* kernels) {
+  return [store, target, kernels](const StoreRequest& request) {
+    StoreAnswer answer = store(request);
+    Add(FromAnswer(request, answer, target), kernels);
+    return answer;
+  };
+}
+
+Lock MakeLock(const Config& config, const Environment& environment,
+              const std::vector<Target>& targets) {
+  Lock lock;
+  lock.targets = targets;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    Target target = targets[i];
+    const Store store = RecordingStore(DefaultStore(environment.kernel_cache), i, &lock.kernels);
+    for (const char* mode : kModes) {
+      target.mode = mode;
+      Resolve(&config, target, environment, store);
+    }
+  }
+  return lock;
+}
+
+std::string LockToJson(const Lock& lock) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("format").String("kernelmap-lock/1");
+  json.Key("targets").BeginArray();
+  for (const Target& target : lock.targets) {
+    json.BeginObject();
+    json.Key("device").String(target.device);
+    json.Key("capability");
+    WriteText(CapabilityText(target.capability), &json);
+    json.Key("torch").String(target.torch);
+    json.Key("cuda");
+    WriteText(target.cuda.value_or(""), &json);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("kernels").BeginArray();
+  for (const LockedKernel& kernel : lock.kernels) {
+    json.BeginObject();
+    json.Key("kernel").String(kernel.kernel);
+    json.Key("revision");
+    WriteText(kernel.revision, &json);
+    json.Key("repo");
+    WriteText(kernel.repo, &json);
+    json.Key("commit");
+    WriteText(kernel.commit, &json);
+    json.Key("builds").BeginArray();
+    for (const LockedBuild& build : kernel.builds) {
+      json.BeginObject();
+      json.Key("variant").String(build.variant);
+      json.Key("digest").String(build.digest);
+      json.Key("targets").BeginArray();
+      for (const size_t target : build.targets) json.Integer(static_cast<int64_t>(target));
+      json.EndArray();
+      json.EndObject();
+    }
+    json.EndArray();
+    json.Key("reason");
+    WriteText(kernel.reason, &json);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return std::move(json).Finish();
+}
+
+}  // namespace kernelmap
