@@ -24,7 +24,7 @@ int RunPlan(const Args& args) {
   if (!compiled.error.empty()) UsageError(compiled.error);
   if (!compiled.plan) return compiled.exit_code;
   if (args.model) {
-    if (const int code = AddSitesOfModel(*args.model, &*compiled.plan)) return code;
+    if (const int code = AddSitesOfModel(*args.model, &compiled)) return code;
   }
   const Plan& plan = *compiled.plan;
   if (args.format == "json") return WriteResult(args.output, PlanToJson(plan));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/output.h"
+#include "compiler/archive/check_model.h"
 #include "compiler/archive/file.h"
 #include "compiler/archive/inspect.h"
 #include "compiler/archive/sites.h"
@@ -43,10 +44,12 @@ std::optional<ModuleTree> ReadTree(const std::string& model, int* exit_code, std
   return std::nullopt;
 }
 
-int AddSitesOfModel(const std::string& model, Plan* plan) {
+int AddSitesOfModel(const std::string& model, Compiled* compiled) {
   int exit_code = 0;
   const std::optional<ModuleTree> tree = ReadTree(model, &exit_code);
-  if (tree) AddModelSites(*tree, plan);
+  if (!tree) return exit_code;
+  if (compiled->config) PrintDiagnostics(ModelPathFindings(*compiled->config, *tree, model));
+  AddModelSites(*tree, &*compiled->plan);
   return exit_code;
 }
 

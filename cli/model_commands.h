@@ -7,7 +7,7 @@
 #include <string>
 
 #include "compiler/archive/module_tree.h"
-#include "compiler/plan.h"
+#include "compiler/compile.h"
 
 namespace kernelmap {
 
@@ -25,7 +25,8 @@ int Inspect(const InspectOptions& options);
 std::optional<ModuleTree> ReadTree(const std::string& model, int* exit_code,
                                    std::string* message = nullptr);
 
-/// For `plan --model`: gives `plan` the sites that the model's classes suggest.
-int AddSitesOfModel(const std::string& model, Plan* plan);
+/// For `plan --model`: gives the plan the sites that the model's classes suggest, and prints what
+/// of the config's patterns matches nothing.
+int AddSitesOfModel(const std::string& model, Compiled* compiled);
 
 }  // namespace kernelmap

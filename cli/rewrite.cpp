@@ -7,6 +7,7 @@
 
 #include "cli/args.h"
 #include "cli/output.h"
+#include "compiler/archive/check_model.h"
 #include "compiler/archive/file.h"
 #include "rewriter/apply.h"
 #include "rewriter/bench.h"
@@ -40,11 +41,17 @@ std::string MakeEscaped(const std::string& path) {
 }
 
 std::optional<Plan> ReadPlan(const std::optional<std::string>& config, const TargetFlags& flags,
-                             int* exit_code) {
+                             const std::string& model, int* exit_code) {
   Compiled compiled = CompilePlan(config, flags);
   PrintDiagnostics(compiled.diagnostics);
   if (!compiled.error.empty()) UsageError(compiled.error);
   *exit_code = compiled.exit_code;
+  // A broken archive is reported where it is read for good.
+  if (const auto archive = Archive::Open(model); archive && compiled.plan && compiled.config) {
+    if (const auto tree = ReadModuleTree(*archive)) {
+      PrintDiagnostics(ModelPathFindings(*compiled.config, *tree, model));
+    }
+  }
   return std::move(compiled.plan);
 }
 
@@ -80,7 +87,7 @@ int RunApply(const Args& args) {
   int exit_code = 0;
   std::optional<std::string> config;
   if (has_config) config = args.inputs.front();
-  const auto plan = ReadPlan(config, args.target, &exit_code);
+  const auto plan = ReadPlan(config, args.target, model, &exit_code);
   if (!plan) return exit_code;
   ApplyOptions options;
   options.run_archive_code = args.run_archive_code;
@@ -112,7 +119,7 @@ int RunProve(const Args& args) {
   int exit_code = 0;
   std::optional<std::string> config;
   if (!args.inputs.empty()) config = args.inputs.front();
-  auto plan = ReadPlan(config, args.target, &exit_code);
+  auto plan = ReadPlan(config, args.target, args.model.value_or(""), &exit_code);
   if (!plan) return exit_code;
   if (!args.model) return UsageError("--prove needs --model");
   const ApplyResult result = Apply(*plan, *args.model, {}, /*decide_only=*/true);

@@ -81,6 +81,7 @@ Plan Resolve(const Config* config, const Target& target, const Environment& envi
 /// config, 2 for wrong flags and files that cannot be read (`error` then says which).
 struct Compiled {
   std::optional<Plan> plan;
+  std::optional<Config> config;  // beside a plan, when there is one
   std::vector<Diagnostic> diagnostics;  // warnings too
   std::string error;
   int exit_code = 0;

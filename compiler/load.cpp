@@ -74,6 +74,7 @@ Compiled CompilePlan(const std::optional<std::string>& config_path, const Target
     compiled.exit_code = 2;
     return compiled;
   }
+  if (config) compiled.config = *config;
   const Store store = DefaultStore(environment->kernel_cache);
   if (!locked) {
     compiled.plan = Resolve(config, *target, *environment, store);

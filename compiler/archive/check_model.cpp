@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "compiler/archive/file.h"
 #include "compiler/archive/path_index.h"
 #include "compiler/catalogue.h"
 #include "compiler/check.h"
@@ -227,6 +228,14 @@ void CheckModel(const Config& config, const ModuleTree& tree, const std::string&
   CheckPatterns(config, tree, model, diagnostics);
   CheckNames(config, classes, model, diagnostics);
   CheckClasses(config, classes, model, diagnostics);
+}
+
+std::vector<Diagnostic> ModelPathFindings(const Config& config, const ModuleTree& tree,
+                                          const std::string& model) {
+  Diagnostics diagnostics(config.source);
+  CheckPatterns(config, tree, BaseName(model), &diagnostics);
+  diagnostics.Finish();
+  return diagnostics.list();
 }
 
 }  // namespace kernelmap

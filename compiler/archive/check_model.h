@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/archive/module_tree.h"
 #include "compiler/config.h"
@@ -15,5 +16,10 @@ inline constexpr size_t kMaxComparisons = 100'000'000;
 /// Reports warnings. `model` is how messages call the file.
 void CheckModel(const Config& config, const ModuleTree& tree, const std::string& model,
                 Diagnostics* diagnostics);
+
+/// Of the patterns and the root alone: what the config asks for and a plan for the model leaves
+/// out. `model` is a path.
+std::vector<Diagnostic> ModelPathFindings(const Config& config, const ModuleTree& tree,
+                                          const std::string& model);
 
 }  // namespace kernelmap
