@@ -366,6 +366,7 @@ class Decider {
     const Implementation* implementation = nullptr;
     if (!options_.self_mode) {
       const PlanEntry* entry = plan_.Find(c.site.name);
+      if (entry->kernel->trust != "builtin") return Refuse(c, "not_loaded");
       const Kernel* kernel = catalogue_.FindKernel(entry->kernel->name);
       implementation =
           kernel ? FindImplementation(*kernel, reference.layer, reference.name) : nullptr;

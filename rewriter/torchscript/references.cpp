@@ -61,7 +61,8 @@ void CompileReferences(const Plan& plan, const Catalogue& catalogue, CompiledRef
     const Layer* layer = catalogue.FindLayer(entry.name);
     if (!layer) continue;
     compiler.AddLayer(*layer);
-    const Kernel* kernel = entry.kernel ? catalogue.FindKernel(entry.kernel->name) : nullptr;
+    const bool built_in = entry.kernel && entry.kernel->trust == "builtin";
+    const Kernel* kernel = built_in ? catalogue.FindKernel(entry.kernel->name) : nullptr;
     if (kernel) compiler.AddKernel(*layer, *kernel);
   }
 }

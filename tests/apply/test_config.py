@@ -1,5 +1,9 @@
 """What a config changes at the sites of a model."""
 
+import base64
+import hashlib
+import json
+import platform
 import unittest
 
 import torch
@@ -48,6 +52,30 @@ class Config(km.Case):
 
     def replaced(self, report):
         return [s["path"] for s in report["sites"] if s["action"] == "replaced"]
+
+    def kernel_folder(self, layer):
+        """A kernel that is found and suits this machine; its library is never loaded."""
+        system = f"{platform.machine()}-linux"
+        build = self.folder / "kernel" / "build" / f"torch-stable-abi26-cpu-{system}"
+        build.mkdir(parents=True)
+        files = {"__init__.py": "from . import layers\n", "_norm_1.abi3.so": "not a library\n",
+                 "layers.py": f"class {layer}(nn.Module):\n    has_backward: bool = False\n"}
+        digests = {name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+                   for name, text in files.items()}
+        files["metadata.json"] = json.dumps({
+            "name": "norm", "id": "_norm_1", "version": 1, "license": "MIT", "python-depends": [],
+            "backend": {"type": "cpu"}, "digest": {"algorithm": "sha256", "files": digests}})
+        for name, text in files.items():
+            (build / name).write_text(text)
+        return build.parent.parent
+
+    def test_a_kernel_of_a_folder_is_not_taken_for_a_built_in_one_of_its_name(self):
+        folder = self.kernel_folder("rms_norm")
+        report = self.apply(km.model("llama"), config=self.config(
+            f'use_local_kernel = true\n[kernel_mapping]\nRMSNorm = "{folder}:rms_norm"\n'))
+        self.assertEqual(self.replaced(report), [])
+        self.assertEqual(set(self.fallbacks(report).values()), {"not_loaded"})
+        self.assertEqual(len(report["sites"]), 5)
 
     def test_gemma_is_not_llama(self):
         for name in ("gemma", "gemma.bf16"):
