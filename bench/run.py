@@ -1,4 +1,5 @@
-"""What `make bench` runs: the built-in kernels, then small whole models, each against stock code.
+"""What `make bench` runs: the built-in kernels, then small whole models, each against stock code; then `check` of
+large configs against a plain parser.
 
 usage: run.py [--quick] [MODEL.pt ...]      default models: tests/models/*.pt
 
@@ -35,6 +36,8 @@ def main():
                 status = 1
             else:
                 status |= run("model.py", model, out, "--seconds", str(seconds * 5))
+    print(flush=True)
+    status |= run("check.py", "--runs", "5" if options.quick else "15")
     return status
 
 
