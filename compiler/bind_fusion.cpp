@@ -6,6 +6,7 @@
 namespace kernelmap {
 namespace {
 
+constexpr size_t kMaxParts = 100;
 constexpr std::string_view kPairs = "a list of [name, pattern] pairs";
 
 std::string Joined(const std::vector<FusionPart>& parts) {
@@ -20,6 +21,10 @@ std::vector<FusionPart> BindFusionParts(const Node& modules, Diagnostics* diagno
   std::vector<FusionPart> parts;
   if (!IsKind(modules, Node::Kind::kArray, "modules", kPairs, diagnostics)) return parts;
   if (modules.items.size() < 2) diagnostics->Report<Diag::FusionOfOne>(modules.span);
+  if (modules.items.size() > kMaxParts) {
+    diagnostics->Report<Diag::FusionOfMany>(modules.span, kMaxParts);
+    return parts;
+  }
   for (const Node& pair : modules.items) {
     const bool fine = pair.Is(Node::Kind::kArray) && pair.items.size() == 2 &&
                       pair.items[0].Is(Node::Kind::kString) &&
@@ -30,6 +35,7 @@ std::vector<FusionPart> BindFusionParts(const Node& modules, Diagnostics* diagno
     }
     const Node &name = pair.items[0], &pattern = pair.items[1];
     if (name.text.empty()) diagnostics->Report<Diag::EmptyName>(name.span);
+    if (IsSkipped(SubText::OfString(name), diagnostics)) continue;
     if (ParsePathPattern(SubText::OfString(pattern), diagnostics) && !name.text.empty()) {
       parts.push_back({name.text, name.span, {pattern.text, pattern.span}});
     }

@@ -14,11 +14,6 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// Of a sorted list.
-bool HasPublisher(const std::vector<std::string>& list, const std::string& publisher) {
-  return std::binary_search(list.begin(), list.end(), publisher);
-}
-
 class Judge {
  public:
   Judge(const Candidate& candidate, const CandidateContext& context, std::vector<TraceStep>* trace)

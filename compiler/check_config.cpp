@@ -160,7 +160,7 @@ void CheckExtraClasses(const Config& config, Diagnostics* diagnostics) {
   for (const ExtraLayer& extra : config.extra_classes) {
     if (known.contains(extra.name)) continue;
     diagnostics->Report<Diag::UnknownLayer>(extra.name_span, extra.name)
-        .Help(DidYouMean(extra.name, names));
+        .Help([&] { return DidYouMean(extra.name, names); });
   }
 }
 

@@ -12,6 +12,8 @@
 namespace kernelmap {
 namespace {
 
+constexpr size_t kMaxCompared = 1'000'000;  // pairs of patterns
+
 // A set of whole numbers, as intervals that neither touch nor overlap.
 class Union {
  public:
@@ -97,6 +99,8 @@ void CheckCandidates(const Value& value, Diagnostics* diagnostics) {
 
 void CheckPaths(const Candidate& candidate, Diagnostics* diagnostics) {
   if (candidate.only.empty()) return;
+  // Each against each: of very many it would take too long.
+  if (candidate.only.size() > kMaxCompared / (candidate.except.size() + 1)) return;
   const bool all =
       std::all_of(candidate.only.begin(), candidate.only.end(), [&](const PathPattern& only) {
         return std::any_of(

@@ -1,26 +1,17 @@
 // Trust, as far as config and policy alone show it.
-#include <algorithm>
 #include <set>
 
 #include "compiler/check.h"
 #include "compiler/compile.h"
 
 namespace kernelmap {
-namespace {
-
-bool Contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-}  // namespace
-
 void CheckTrust(const Config& config, Diagnostics* diagnostics) {
   if (config.allow_all_kernels.value) return;
   std::set<std::string> reported;  // each once, where it first stands
   ForEachCandidate(config, [&](const Candidate& candidate) {
     const std::string publisher = candidate.ref.Publisher();
     if (publisher.empty() || candidate.trust_remote_code ||
-        Contains(config.trusted_publishers.value, publisher) ||
+        HasPublisher(config.trusted_publishers.value, publisher) ||
         !reported.insert(publisher).second) {
       return;
     }
@@ -38,13 +29,13 @@ void CheckPolicy(const Config& config, const Environment& environment, Diagnosti
   }
   if (config.trusted_publishers.span) {
     for (const std::string& publisher : config.trusted_publishers.value) {
-      if (Contains(allowed, publisher)) continue;
+      if (HasPublisher(allowed, publisher)) continue;
       diagnostics->Report<Diag::BeyondPolicy>(*config.trusted_publishers.span, publisher);
     }
   }
   ForEachCandidate(config, [&](const Candidate& candidate) {
     const std::string publisher = candidate.ref.Publisher();
-    if (!candidate.trust_remote_code || publisher.empty() || Contains(allowed, publisher)) return;
+    if (!candidate.trust_remote_code || publisher.empty() || HasPublisher(allowed, publisher)) return;
     diagnostics->Report<Diag::BeyondPolicy>(candidate.span, publisher);
   });
 }

@@ -2,6 +2,7 @@
 // kept. Nothing is resolved here: no target, no default mapping, no store.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,6 +111,11 @@ struct Config {
   std::vector<Mapping> mappings;  // in the order of the file
   std::vector<Fusion> fusions;
 };
+
+/// Whether a sorted list of publishers, a config's or a policy's, has one.
+inline bool HasPublisher(const std::vector<std::string>& sorted, const std::string& publisher) {
+  return std::binary_search(sorted.begin(), sorted.end(), publisher);
+}
 
 /// Binds a document's root table. What is wrong is reported and left out of the config, so that
 /// one reading reports everything; a config with errors is not to be resolved.

@@ -85,6 +85,14 @@ class Sizes(Case):
         config = {"trusted_publishers": [f"p{i}" for i in range(count)],
                   "kernel_mapping": {f"Layer{i}": f"q{i}/r:A" for i in range(count)}}
         self.assertEqual(self.check("config.json", json.dumps(config), command="plan").returncode, 0)
+        patterns = [f"layers.*.mlp{i}" for i in range(count)]
+        config = {"kernel_mapping": {"A": {"kernel": "builtin:rms_norm", "only": patterns, "except": patterns[::-1]}}}
+        self.assertEqual(self.check("config.json", json.dumps(config), command="plan").returncode, 0)
+        config = {"fusion": [{"kernel": "o/r:A", "modules": [["A", f"a.b{i}"] for i in range(count // 2)]}]}
+        self.assertShows(self.check("config.json", json.dumps(config)), "KM0112")
+        config = {"model": {"layer": [{"name": f"Laye{i}", "class": "C"} for i in range(count)]},
+                  "kernel_mapping": {f"Layer{i}": "" for i in range(count // 2)}}
+        self.assertIn(self.check("config.json", json.dumps(config)).returncode, (0, 1))
         config = {"model": {"layer": [{"name": f"Layer{i}", "class": "C"} for i in range(count)]},
                   "kernel_mapping": {f"Layer{i}": "" for i in range(count)}}
         self.assertEqual(self.check("config.json", json.dumps(config), command="plan").returncode, 0)
