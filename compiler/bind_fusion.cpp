@@ -6,7 +6,7 @@
 namespace kernelmap {
 namespace {
 
-constexpr size_t kMaxParts = 100;
+constexpr size_t kMaxParts = 100;  // each is compared with each
 constexpr std::string_view kPairs = "a list of [name, pattern] pairs";
 
 std::string Joined(const std::vector<FusionPart>& parts) {

@@ -159,8 +159,9 @@ void CheckExtraClasses(const Config& config, Diagnostics* diagnostics) {
   const std::set<std::string> known(names.begin(), names.end());
   for (const ExtraLayer& extra : config.extra_classes) {
     if (known.contains(extra.name)) continue;
-    diagnostics->Report<Diag::UnknownLayer>(extra.name_span, extra.name)
-        .Help([&] { return DidYouMean(extra.name, names); });
+    diagnostics->Report<Diag::UnknownLayer>(extra.name_span, extra.name).Help([&] {
+      return DidYouMean(extra.name, names);
+    });
   }
 }
 

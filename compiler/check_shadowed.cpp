@@ -12,7 +12,8 @@
 namespace kernelmap {
 namespace {
 
-constexpr size_t kMaxCompared = 1'000'000;  // pairs of patterns
+// Pairs of patterns that are compared in one config: of very many it would take too long.
+constexpr size_t kMaxCompared = 1'000'000;
 
 // A set of whole numbers, as intervals that neither touch nor overlap.
 class Union {
@@ -97,10 +98,12 @@ void CheckCandidates(const Value& value, Diagnostics* diagnostics) {
   }
 }
 
-void CheckPaths(const Candidate& candidate, Diagnostics* diagnostics) {
+// Takes the pairs it compares from `*left`, and compares none where they are more than that.
+void CheckPaths(const Candidate& candidate, size_t* left, Diagnostics* diagnostics) {
   if (candidate.only.empty()) return;
-  // Each against each: of very many it would take too long.
-  if (candidate.only.size() > kMaxCompared / (candidate.except.size() + 1)) return;
+  const size_t pairs = candidate.only.size() * candidate.except.size();
+  if (pairs > *left) return;
+  *left -= pairs;
   const bool all =
       std::all_of(candidate.only.begin(), candidate.only.end(), [&](const PathPattern& only) {
         return std::any_of(
@@ -120,7 +123,9 @@ void CheckShadowed(const Config& config, Diagnostics* diagnostics) {
       for (const ModeValue& mode : entry.modes) CheckCandidates(mode.value, diagnostics);
     }
   });
-  ForEachCandidate(config, [&](const Candidate& candidate) { CheckPaths(candidate, diagnostics); });
+  size_t left = kMaxCompared;
+  ForEachCandidate(config,
+                   [&](const Candidate& candidate) { CheckPaths(candidate, &left, diagnostics); });
 }
 
 }  // namespace kernelmap

@@ -5,6 +5,7 @@
 #include "compiler/compile.h"
 
 namespace kernelmap {
+
 void CheckTrust(const Config& config, Diagnostics* diagnostics) {
   if (config.allow_all_kernels.value) return;
   std::set<std::string> reported;  // each once, where it first stands
@@ -35,7 +36,8 @@ void CheckPolicy(const Config& config, const Environment& environment, Diagnosti
   }
   ForEachCandidate(config, [&](const Candidate& candidate) {
     const std::string publisher = candidate.ref.Publisher();
-    if (!candidate.trust_remote_code || publisher.empty() || HasPublisher(allowed, publisher)) return;
+    if (!candidate.trust_remote_code || publisher.empty() || HasPublisher(allowed, publisher))
+      return;
     diagnostics->Report<Diag::BeyondPolicy>(candidate.span, publisher);
   });
 }
