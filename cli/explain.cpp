@@ -134,7 +134,8 @@ int ExplainWord(const std::optional<std::string>& config, const std::string& wor
     if (!tree) return exit_code;
     for (const ArchiveModule& module : tree->modules) {
       if (module.path != (word == "(root)" ? "" : word)) continue;
-      return WriteResult(args.output, ModuleExplanation(module, plan, BaseName(*args.model)));
+      return WriteResult(args.output,
+                         ModuleExplanation(*tree, module, plan, BaseName(*args.model)));
     }
   }
   if (const PlanEntry* entry = plan.Find(word)) {

@@ -11,6 +11,7 @@
 #include "compiler/archive/path_index.h"
 #include "compiler/catalogue.h"
 #include "compiler/check.h"
+#include "compiler/fusion_sites.h"
 #include "compiler/plan.h"
 #include "compiler/suggest.h"
 
@@ -30,15 +31,15 @@ std::string DidYouMean(std::string_view text) {
   return text.empty() ? "" : "did you mean `" + std::string(text) + "`?";
 }
 
-// The patterns of a config.
-std::vector<const PathPattern*> PatternsOf(const Config& config) {
-  std::vector<const PathPattern*> patterns;
+// The patterns of a config: those of candidates, then those of fusions.
+std::vector<PathPattern> PatternsOf(const Config& config) {
+  std::vector<PathPattern> patterns;
   ForEachCandidate(config, [&](const Candidate& candidate) {
-    for (const PathPattern& pattern : candidate.only) patterns.push_back(&pattern);
-    for (const PathPattern& pattern : candidate.except) patterns.push_back(&pattern);
+    patterns.insert(patterns.end(), candidate.only.begin(), candidate.only.end());
+    patterns.insert(patterns.end(), candidate.except.begin(), candidate.except.end());
   });
   for (const Fusion& fusion : config.fusions) {
-    for (const FusionPart& part : fusion.parts) patterns.push_back(&part.pattern);
+    for (const FusionPart& part : fusion.parts) patterns.push_back(part.pattern);
   }
   return patterns;
 }
@@ -116,13 +117,13 @@ std::string HelpForPattern(const PathIndex& index, const std::string& root,
 
 // What to write for a root that matches nothing.
 std::string HelpForRoot(const PathIndex& index, const std::string& root,
-                        const std::vector<const PathPattern*>& patterns) {
+                        const std::vector<PathPattern>& patterns) {
   for (size_t i = 0; i < std::min(patterns.size(), kMaxHelp); ++i) {
-    const std::optional<std::string> below = index.MatchesBelow(patterns[i]->text);
+    const std::optional<std::string> below = index.MatchesBelow(patterns[i].text);
     if (!below || HasNumber(*below)) continue;
     const auto matched = std::count_if(
         patterns.begin(), patterns.end(),
-        [&](const PathPattern* other) { return index.Matches(Joined(*below, other->text)); });
+        [&](const PathPattern& other) { return index.Matches(Joined(*below, other.text)); });
     const std::string count = std::to_string(matched) + " of " + std::to_string(patterns.size()) +
                               (patterns.size() == 1 ? " pattern" : " patterns") + " would match";
     return (below->empty() ? "without it " : "with root = \"" + *below + "\" ") + count;
@@ -143,10 +144,10 @@ bool FewEnough(size_t count, std::string_view things, size_t other_count, std::s
 
 void CheckPatterns(const Config& config, const ModuleTree& tree, const std::string& model,
                    Diagnostics* diagnostics) {
-  const std::vector<const PathPattern*> patterns = PatternsOf(config);
+  const std::vector<PathPattern> patterns = PatternsOf(config);
   const std::string& root = config.model_root.value;
   if (patterns.empty() && root.empty()) return;
-  const Span first = patterns.empty() ? *config.model_root.span : patterns.front()->span;
+  const Span first = patterns.empty() ? *config.model_root.span : patterns.front().span;
   if (!FewEnough(patterns.size(), "patterns", tree.modules.size(), "modules", model, first,
                  diagnostics)) {
     return;
@@ -158,34 +159,53 @@ void CheckPatterns(const Config& config, const ModuleTree& tree, const std::stri
     return;
   }
   size_t helped = 0;
-  for (const PathPattern* pattern : patterns) {
-    if (index.Matches(Joined(root, pattern->text))) continue;
+  for (const PathPattern& pattern : patterns) {
+    if (index.Matches(Joined(root, pattern.text))) continue;
     auto addition =
-        diagnostics->Report<Diag::PatternMatchesNothing>(pattern->span, pattern->text, model);
+        diagnostics->Report<Diag::PatternMatchesNothing>(pattern.span, pattern.text, model);
     if (!root.empty()) addition.Note(*config.model_root.span, "`root` is put before it");
-    if (++helped <= kMaxHelp) addition.Help(HelpForPattern(index, root, pattern->text));
+    if (++helped <= kMaxHelp) addition.Help(HelpForPattern(index, root, pattern.text));
   }
 }
 
 using Classes = std::vector<std::string>;  // sorted
 
-// Whether a class answers to the name.
-bool Answered(const std::string& name, const std::vector<ExtraClass>& extra,
+// Whether a class answers to the name, of a mapping or of a module of a fusion.
+bool Answered(const std::string& name, bool member, const std::vector<ExtraClass>& extra,
               const Classes& classes) {
   Plan plan;
   plan.entries.emplace_back().name = name;
   plan.extra_classes = extra;
   return std::any_of(classes.begin(), classes.end(), [&](const std::string& class_name) {
-    return !AnswersFor(plan, class_name).empty();
+    return member ? AnswersToMember(plan, class_name, name) : !AnswersFor(plan, class_name).empty();
   });
+}
+
+struct WrittenName {
+  std::string_view name;
+  Span span;
+  bool member = false;  // of a fusion
+};
+
+// The names of a config that classes may answer to.
+std::vector<WrittenName> NamesOf(const Config& config) {
+  std::vector<WrittenName> names;
+  for (const Mapping& mapping : config.mappings) {
+    const Layer* layer = BuiltinCatalogue().FindLayer(mapping.name);
+    if (!layer || !layer->function) names.push_back({mapping.name, mapping.span, false});
+  }
+  for (const Fusion& fusion : config.fusions) {
+    for (const FusionPart& part : fusion.parts) names.push_back({part.name, part.name_span, true});
+  }
+  return names;
 }
 
 void CheckNames(const Config& config, const Classes& classes, const std::string& model,
                 Diagnostics* diagnostics) {
-  if (config.mappings.empty()) return;
+  const std::vector<WrittenName> names = NamesOf(config);
   // Comparing a name costs more than comparing a segment of a path.
-  if (!FewEnough(config.mappings.size() * 10, "names", classes.size(), "classes", model,
-                 config.mappings.front().span, diagnostics)) {
+  if (names.empty() || !FewEnough(names.size() * 10, "names", classes.size(), "classes", model,
+                                  names.front().span, diagnostics)) {
     return;
   }
   std::map<std::string_view, std::vector<ExtraClass>> extra;
@@ -194,16 +214,14 @@ void CheckNames(const Config& config, const Classes& classes, const std::string&
   }
   std::vector<std::string> words = classes;  // what would be fine to write
   for (const Layer& layer : BuiltinCatalogue().layers) {
-    if (!layer.function && Answered(layer.name, {}, classes)) words.push_back(layer.name);
+    if (!layer.function && Answered(layer.name, false, {}, classes)) words.push_back(layer.name);
   }
   size_t helped = 0;
-  for (const Mapping& mapping : config.mappings) {
-    const Layer* layer = BuiltinCatalogue().FindLayer(mapping.name);
-    if (layer && layer->function) continue;
-    if (Answered(mapping.name, extra[mapping.name], classes)) continue;
-    const bool help = !layer && ++helped <= kMaxHelp;
-    diagnostics->Report<Diag::NameUnanswered>(mapping.span, model, mapping.name)
-        .Help(help ? DidYouMean(NearestOf(mapping.name, words)) : "");
+  for (const WrittenName& name : names) {
+    if (Answered(std::string(name.name), name.member, extra[name.name], classes)) continue;
+    const bool help = !BuiltinCatalogue().FindLayer(name.name) && ++helped <= kMaxHelp;
+    diagnostics->Report<Diag::NameUnanswered>(name.span, model, name.name)
+        .Help(help ? DidYouMean(NearestOf(name.name, words)) : "");
   }
 }
 

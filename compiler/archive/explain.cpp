@@ -7,13 +7,14 @@
 #include "compiler/archive/path_index.h"
 #include "compiler/archive/sites.h"
 #include "compiler/catalogue.h"
+#include "compiler/path_pattern.h"
 #include "compiler/plan_json.h"
 #include "compiler/suggest.h"
 
 namespace kernelmap {
 namespace {
 
-std::string ModuleLabel(const ArchiveModule& module) {
+std::string PathText(const ArchiveModule& module) {
   return module.path.empty() ? "(root)" : module.path;
 }
 
@@ -63,14 +64,20 @@ std::string PathsText(const PlanEntry& entry, const ArchiveModule& module, const
   return text;
 }
 
-// The site that the module is in a plan; nothing when it is none.
-std::optional<Site> SiteOf(const ArchiveModule& module, const Plan& plan) {
-  Plan copy = plan;
-  ModuleTree one;
-  one.modules.push_back(module);
-  AddModelSites(one, &copy);
-  if (copy.sites.empty()) return std::nullopt;
-  return copy.sites.front();
+// What the module has to do with fusions, a line each.
+std::string FusionsText(const std::vector<Site>& sites, const ArchiveModule& module) {
+  std::string text;
+  for (const Site& site : sites) {
+    const bool member =
+        std::find(site.members.begin(), site.members.end(), module.path) != site.members.end();
+    if (site.members.empty() || (!member && site.path != module.path)) continue;
+    text += "  " + site.name + ": " + (member ? "a module of it" : "its modules are here") + "; " +
+            std::string(ActionName(site.action));
+    if (site.kernel) text += ", " + site.kernel->ref;
+    if (site.reason) text += ", " + site.reason->text + " [" + site.reason->code + "]";
+    text += "\n";
+  }
+  return text;
 }
 
 // The plan's functions that have a kernel: "attention, rotary_pos_emb".
@@ -84,7 +91,7 @@ std::string Functions(const Plan& plan) {
   return names;
 }
 
-std::string NotToldText(const std::optional<Site>& site, const ArchiveModule& module,
+std::string NotToldText(const Site* site, bool fusions, const ArchiveModule& module,
                         const Plan& plan) {
   std::string text = "\nonly apply, or plan --prove, can tell\n";
   if (site && site->action == Action::kCandidate) {
@@ -93,6 +100,7 @@ std::string NotToldText(const std::optional<Site>& site, const ArchiveModule& mo
   } else if (!site) {
     text += "  whether the code is a mapped layer's, whatever its class\n";
   }
+  if (fusions) text += "  whether the modules of the fusion are called one after the other\n";
   if (const std::string functions = Functions(plan); !functions.empty()) {
     text += "  whether its forward computes a mapped function: " + functions + "\n";
   }
@@ -102,11 +110,17 @@ std::string NotToldText(const std::optional<Site>& site, const ArchiveModule& mo
 
 }  // namespace
 
-std::string ModuleExplanation(const ArchiveModule& module, const Plan& plan,
+std::string ModuleExplanation(const ModuleTree& tree, const ArchiveModule& module, const Plan& plan,
                               const std::string& model) {
-  std::string text = ModuleLabel(module) + " of " + model + ", a " + module.class_name + ", for " +
+  Plan with_sites = plan;
+  AddModelSites(tree, &with_sites);
+  const auto found =
+      std::find_if(with_sites.sites.begin(), with_sites.sites.end(), [&](const Site& site) {
+        return site.path == module.path && plan.Find(site.name)->modules.empty();
+      });
+  const Site* site = found == with_sites.sites.end() ? nullptr : &*found;
+  std::string text = PathText(module) + " of " + model + ", a " + module.class_name + ", for " +
                      TargetText(plan.target) + ": ";
-  const std::optional<Site> site = SiteOf(module, plan);
   if (!site) {
     text += "no site\n";
   } else if (site->kernel) {
@@ -122,11 +136,13 @@ std::string ModuleExplanation(const ArchiveModule& module, const Plan& plan,
             MappedText(*answer.entry) + "\n";
   }
   if (answers.empty()) text += "  none that is mapped\n";
+  const std::string fusions = FusionsText(with_sites.sites, module);
+  if (!fusions.empty()) text += "\nfusions\n" + fusions;
   if (site) {
     const PlanEntry& entry = *plan.Find(site->name);
     text += "\n" + entry.name + "\n" + TraceToText(entry.trace) + PathsText(entry, module, plan);
   }
-  return text + NotToldText(site, module, plan);
+  return text + NotToldText(site, !fusions.empty(), module, plan);
 }
 
 std::string AnsweringModules(const ModuleTree& tree, const Plan& plan, std::string_view name,

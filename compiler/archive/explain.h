@@ -9,9 +9,10 @@
 
 namespace kernelmap {
 
-/// For people: class, the names it answers to and why, the paths of the entry, its trace, and what
-/// only applying the plan can tell. `model` is how the text calls the file.
-std::string ModuleExplanation(const ArchiveModule& module, const Plan& plan,
+/// For people, of a module of the tree: class, the names it answers to and why, the paths of the
+/// entry, its trace, and what only applying the plan can tell. `model` is how the text calls the
+/// file.
+std::string ModuleExplanation(const ModuleTree& tree, const ArchiveModule& module, const Plan& plan,
                               const std::string& model);
 
 /// The modules whose class answers to a name of the plan, a line each.
