@@ -107,19 +107,26 @@ std::string EntryText(const PlanEntry& entry, const Target& target) {
   return text + TraceToText(entry.trace);
 }
 
+int PrintCode(const Explanation& found, const Args& args) {
+  return WriteResult(args.output, found.code + ": " + found.title + "\n\n" + Wrap(found.text, 80) +
+                                      ExampleText(found.code));
+}
+
 int Unknown(const std::string& word, const Plan& plan, const std::string& likely_path,
             const std::optional<std::string>& model) {
   std::vector<std::string> words;
   for (const Explanation& explanation : Explanations()) words.push_back(explanation.code);
   for (const PlanEntry& entry : plan.entries) words.push_back(entry.name);
-  const std::string help =
+  std::string help =
       likely_path.empty() ? DidYouMean(word, words) : "did you mean `" + likely_path + "`?";
+  if (help.empty() && model) help = "`kernelmap inspect` lists the paths of a model";
+  if (!model && word.find('.') != std::string::npos) help = "a path needs --model";
   return UsageError("`" + word + "` is neither a code nor a name" +
                     (model ? ", nor the path of a module of " + BaseName(*model) : "") +
                     (help.empty() ? "" : "\nhelp: " + help));
 }
 
-// A name of the plan, or the path of a module when there is a model.
+// A name of the plan, or the path of a module when there is a model; else a code.
 int ExplainWord(const std::optional<std::string>& config, const std::string& word,
                 const Args& args) {
   const Compiled compiled = CompilePlan(config, args.target);
@@ -138,16 +145,18 @@ int ExplainWord(const std::optional<std::string>& config, const std::string& wor
                          ModuleExplanation(*tree, module, plan, BaseName(*args.model)));
     }
   }
-  if (const PlanEntry* entry = plan.Find(word)) {
-    std::string text = EntryText(*entry, plan.target);
-    const Layer* layer = BuiltinCatalogue().FindLayer(word);
-    if (tree && !(layer && layer->function)) {
-      text += AnsweringModules(*tree, plan, word, BaseName(*args.model));
-    }
+  std::string text;
+  for (const PlanEntry& entry : plan.entries) {  // several fusions may have one name
+    if (entry.name == word) text += (text.empty() ? "" : "\n") + EntryText(entry, plan.target);
+  }
+  if (!text.empty()) {
+    if (tree) text += NameSites(*tree, plan, word, BaseName(*args.model));
     return WriteResult(args.output, text);
   }
+  if (const Explanation* found = FindCode(word)) return PrintCode(*found, args);
   const std::string likely = tree ? LikelyPath(*tree, plan, word) : "";
-  if (likely.empty() && ((config && !args.model) || BuiltinCatalogue().FindLayer(word))) {
+  const bool may_be_name = config && !args.model && word.find('.') == std::string::npos;
+  if (likely.empty() && (may_be_name || BuiltinCatalogue().FindLayer(word))) {
     return WriteResult(args.output, word + ": stock code, " + std::string(ReasonText("no_entry")) +
                                         " [no_entry]\n");
   }
@@ -159,11 +168,7 @@ int ExplainWord(const std::optional<std::string>& config, const std::string& wor
 int RunExplain(const Args& args) {
   if (args.inputs.size() == 2) return ExplainWord(args.inputs[0], args.inputs[1], args);
   const Explanation* found = args.model ? nullptr : FindCode(args.inputs[0]);
-  if (found) {
-    return WriteResult(args.output, found->code + ": " + found->title + "\n\n" +
-                                        Wrap(found->text, 80) + ExampleText(found->code));
-  }
-  return ExplainWord(std::nullopt, args.inputs[0], args);
+  return found ? PrintCode(*found, args) : ExplainWord(std::nullopt, args.inputs[0], args);
 }
 
 }  // namespace kernelmap

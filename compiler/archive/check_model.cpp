@@ -31,15 +31,15 @@ std::string DidYouMean(std::string_view text) {
   return text.empty() ? "" : "did you mean `" + std::string(text) + "`?";
 }
 
-// The patterns of a config: those of candidates, then those of fusions.
-std::vector<PathPattern> PatternsOf(const Config& config) {
-  std::vector<PathPattern> patterns;
+// The patterns of a config.
+std::vector<const PathPattern*> PatternsOf(const Config& config) {
+  std::vector<const PathPattern*> patterns;
   ForEachCandidate(config, [&](const Candidate& candidate) {
-    patterns.insert(patterns.end(), candidate.only.begin(), candidate.only.end());
-    patterns.insert(patterns.end(), candidate.except.begin(), candidate.except.end());
+    for (const PathPattern& pattern : candidate.only) patterns.push_back(&pattern);
+    for (const PathPattern& pattern : candidate.except) patterns.push_back(&pattern);
   });
   for (const Fusion& fusion : config.fusions) {
-    for (const FusionPart& part : fusion.parts) patterns.push_back(part.pattern);
+    for (const FusionPart& part : fusion.parts) patterns.push_back(&part.pattern);
   }
   return patterns;
 }
@@ -117,13 +117,13 @@ std::string HelpForPattern(const PathIndex& index, const std::string& root,
 
 // What to write for a root that matches nothing.
 std::string HelpForRoot(const PathIndex& index, const std::string& root,
-                        const std::vector<PathPattern>& patterns) {
+                        const std::vector<const PathPattern*>& patterns) {
   for (size_t i = 0; i < std::min(patterns.size(), kMaxHelp); ++i) {
-    const std::optional<std::string> below = index.MatchesBelow(patterns[i].text);
+    const std::optional<std::string> below = index.MatchesBelow(patterns[i]->text);
     if (!below || HasNumber(*below)) continue;
     const auto matched = std::count_if(
         patterns.begin(), patterns.end(),
-        [&](const PathPattern& other) { return index.Matches(Joined(*below, other.text)); });
+        [&](const PathPattern* other) { return index.Matches(Joined(*below, other->text)); });
     const std::string count = std::to_string(matched) + " of " + std::to_string(patterns.size()) +
                               (patterns.size() == 1 ? " pattern" : " patterns") + " would match";
     return (below->empty() ? "without it " : "with root = \"" + *below + "\" ") + count;
@@ -144,10 +144,10 @@ bool FewEnough(size_t count, std::string_view things, size_t other_count, std::s
 
 void CheckPatterns(const Config& config, const ModuleTree& tree, const std::string& model,
                    Diagnostics* diagnostics) {
-  const std::vector<PathPattern> patterns = PatternsOf(config);
+  const std::vector<const PathPattern*> patterns = PatternsOf(config);
   const std::string& root = config.model_root.value;
   if (patterns.empty() && root.empty()) return;
-  const Span first = patterns.empty() ? *config.model_root.span : patterns.front().span;
+  const Span first = patterns.empty() ? *config.model_root.span : patterns.front()->span;
   if (!FewEnough(patterns.size(), "patterns", tree.modules.size(), "modules", model, first,
                  diagnostics)) {
     return;
@@ -159,12 +159,12 @@ void CheckPatterns(const Config& config, const ModuleTree& tree, const std::stri
     return;
   }
   size_t helped = 0;
-  for (const PathPattern& pattern : patterns) {
-    if (index.Matches(Joined(root, pattern.text))) continue;
+  for (const PathPattern* pattern : patterns) {
+    if (index.Matches(Joined(root, pattern->text))) continue;
     auto addition =
-        diagnostics->Report<Diag::PatternMatchesNothing>(pattern.span, pattern.text, model);
+        diagnostics->Report<Diag::PatternMatchesNothing>(pattern->span, pattern->text, model);
     if (!root.empty()) addition.Note(*config.model_root.span, "`root` is put before it");
-    if (++helped <= kMaxHelp) addition.Help(HelpForPattern(index, root, pattern.text));
+    if (++helped <= kMaxHelp) addition.Help(HelpForPattern(index, root, pattern->text));
   }
 }
 

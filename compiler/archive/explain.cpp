@@ -14,8 +14,13 @@
 namespace kernelmap {
 namespace {
 
-std::string PathText(const ArchiveModule& module) {
-  return module.path.empty() ? "(root)" : module.path;
+std::string PathText(const std::string& path) { return path.empty() ? "(root)" : path; }
+
+// "fallback, no entry maps this name [no_entry]".
+std::string OutcomeText(const Site& site) {
+  std::string text(ActionName(site.action));
+  if (site.kernel) return text + ", " + site.kernel->ref;
+  return text + ", " + site.reason->text + " [" + site.reason->code + "]";
 }
 
 std::string WhyText(const Answer& answer, std::string_view class_name) {
@@ -64,18 +69,28 @@ std::string PathsText(const PlanEntry& entry, const ArchiveModule& module, const
   return text;
 }
 
-// What the module has to do with fusions, a line each.
-std::string FusionsText(const std::vector<Site>& sites, const ArchiveModule& module) {
-  std::string text;
+// The fusions that have the module as a member, or members right below it.
+std::vector<const Site*> FusionsOf(const std::vector<Site>& sites, const ArchiveModule& module) {
+  std::vector<const Site*> fusions;
   for (const Site& site : sites) {
+    if (site.members.empty()) continue;
     const bool member =
         std::find(site.members.begin(), site.members.end(), module.path) != site.members.end();
-    if (site.members.empty() || (!member && site.path != module.path)) continue;
-    text += "  " + site.name + ": " + (member ? "a module of it" : "its modules are here") + "; " +
-            std::string(ActionName(site.action));
-    if (site.kernel) text += ", " + site.kernel->ref;
-    if (site.reason) text += ", " + site.reason->text + " [" + site.reason->code + "]";
-    text += "\n";
+    if (member || site.path == module.path) fusions.push_back(&site);
+  }
+  return fusions;
+}
+
+std::string FusionsText(const std::vector<const Site*>& fusions, const ArchiveModule& module) {
+  if (fusions.empty()) return "";
+  std::string text = "\nfusions\n";
+  for (const Site* site : fusions) {
+    std::string members;
+    for (const std::string& member : site->members) {
+      members += (members.empty() ? "" : " + ") + member;
+    }
+    text += "  " + site->name + (site->path == module.path ? ", here" : "") + ": " + members +
+            "; " + OutcomeText(*site) + "\n";
   }
   return text;
 }
@@ -91,16 +106,20 @@ std::string Functions(const Plan& plan) {
   return names;
 }
 
-std::string NotToldText(const Site* site, bool fusions, const ArchiveModule& module,
-                        const Plan& plan) {
+std::string NotToldText(const Site* site, const std::vector<const Site*>& fusions,
+                        const ArchiveModule& module, const Plan& plan) {
   std::string text = "\nonly apply, or plan --prove, can tell\n";
   if (site && site->action == Action::kCandidate) {
     text += "  whether the code computes what " + site->name + " does, and the kernel takes it\n";
     for (const std::string& other : site->also) text += "  if not, whether " + other + " fits\n";
-  } else if (!site) {
-    text += "  whether the code is a mapped layer's, whatever its class\n";
+  } else {
+    text += site ? "  whether the code is another mapped layer's, which then decides\n"
+                 : "  whether the code is a mapped layer's, whatever its class\n";
   }
-  if (fusions) text += "  whether the modules of the fusion are called one after the other\n";
+  for (const Site* fusion : fusions) {
+    if (fusion->action != Action::kCandidate) continue;
+    text += "  whether the modules of " + fusion->name + " are called one after the other\n";
+  }
   if (const std::string functions = Functions(plan); !functions.empty()) {
     text += "  whether its forward computes a mapped function: " + functions + "\n";
   }
@@ -114,39 +133,37 @@ std::string ModuleExplanation(const ModuleTree& tree, const ArchiveModule& modul
                               const std::string& model) {
   Plan with_sites = plan;
   AddModelSites(tree, &with_sites);
-  const auto found =
-      std::find_if(with_sites.sites.begin(), with_sites.sites.end(), [&](const Site& site) {
-        return site.path == module.path && plan.Find(site.name)->modules.empty();
-      });
+  const std::vector<const Site*> fusions = FusionsOf(with_sites.sites, module);
+  const auto found = std::find_if(
+      with_sites.sites.begin(), with_sites.sites.end(),
+      [&](const Site& site) { return site.path == module.path && site.members.empty(); });
   const Site* site = found == with_sites.sites.end() ? nullptr : &*found;
-  std::string text = PathText(module) + " of " + model + ", a " + module.class_name + ", for " +
-                     TargetText(plan.target) + ": ";
-  if (!site) {
-    text += "no site\n";
-  } else if (site->kernel) {
-    text += std::string(ActionName(site->action)) + ", " + site->kernel->ref + "\n";
-  } else {
-    text += std::string(ActionName(site->action)) + ", " + site->reason->text + " [" +
-            site->reason->code + "]\n";
-  }
-  text += "\nnames\n";
+  std::string text = PathText(module.path) + " of " + model + ", a " + module.class_name +
+                     ", for " + TargetText(plan.target) + ": ";
+  const bool parent = std::any_of(fusions.begin(), fusions.end(),
+                                  [&](const Site* fusion) { return fusion->path == module.path; });
+  text += site ? OutcomeText(*site) : parent ? "a site of fusions only" : "no site";
+  text += "\n\nnames\n";
   const std::vector<Answer> answers = AnswersFor(plan, module.class_name);
   for (const Answer& answer : answers) {
     text += "  " + answer.entry->name + ": " + WhyText(answer, module.class_name) + "; " +
             MappedText(*answer.entry) + "\n";
   }
   if (answers.empty()) text += "  none that is mapped\n";
-  const std::string fusions = FusionsText(with_sites.sites, module);
-  if (!fusions.empty()) text += "\nfusions\n" + fusions;
-  if (site) {
-    const PlanEntry& entry = *plan.Find(site->name);
+  text += FusionsText(fusions, module);
+  for (const Answer& answer : answers) {
+    const PlanEntry& entry = *answer.entry;
+    if (!site || entry.name != site->name) continue;
     text += "\n" + entry.name + "\n" + TraceToText(entry.trace) + PathsText(entry, module, plan);
   }
-  return text + NotToldText(site, !fusions.empty(), module, plan);
+  return text + NotToldText(site, fusions, module, plan);
 }
 
-std::string AnsweringModules(const ModuleTree& tree, const Plan& plan, std::string_view name,
-                             const std::string& model) {
+std::string NameSites(const ModuleTree& tree, const Plan& plan, std::string_view name,
+                      const std::string& model) {
+  const std::string not_told = "\nonly apply, or plan --prove, can tell\n  which ";
+  const Layer* layer = BuiltinCatalogue().FindLayer(name);
+  if (layer && layer->function) return not_told + "modules of " + model + " compute it\n";
   Plan copy = plan;
   AddModelSites(tree, &copy);
   std::string lines;
@@ -155,13 +172,14 @@ std::string AnsweringModules(const ModuleTree& tree, const Plan& plan, std::stri
     const bool first = site.name == name;
     if (!first && std::find(site.also.begin(), site.also.end(), name) == site.also.end()) continue;
     ++count;
-    lines +=
-        "  " + (site.path.empty() ? std::string("(root)") : site.path) + "  " + site.class_name;
-    lines += first ? "  " + std::string(ActionName(site.action)) : "  after " + site.name;
-    if (first && site.reason) lines += " [" + site.reason->code + "]";
+    lines += "  " + PathText(site.path) + "  " + site.class_name + "  ";
+    if (!first) lines += "after " + site.name + ": ";
+    lines += std::string(ActionName(site.action));
+    if (site.reason) lines += " [" + site.reason->code + "]";
     lines += "\n";
   }
-  return "\nmodules of " + model + " that answer (" + std::to_string(count) + ")\n" + lines;
+  return "\nsites in " + model + " (" + std::to_string(count) + ")\n" + lines +
+         (layer ? not_told + "modules have its code, whatever their class\n" : "");
 }
 
 std::string LikelyPath(const ModuleTree& tree, const Plan& plan, const std::string& path) {
