@@ -1,7 +1,7 @@
 """Builds a small Hugging Face cache with good and broken kernels: hub.py FOLDER
 
 FOLDER/hub is the cache, FOLDER/local a kernel as a folder. Nothing in it is a real kernel: the
-shared libraries are a line of text.
+shared libraries are a line of text. Builds are for the machine that runs this.
 """
 
 import base64
@@ -9,9 +9,11 @@ import hashlib
 import json
 import os
 import pathlib
+import platform
 import sys
 
-VARIANT = "torch213-cxx11-cpu-x86_64-linux"
+SYSTEM = f"{platform.machine()}-linux"
+VARIANT = f"torch213-cxx11-cpu-{SYSTEM}"
 LAYERS = """import torch.nn as nn
 
 from ._ops import ops
@@ -80,8 +82,8 @@ def make(root):
     hub = root / "hub"
     relu = Repository(hub, "relu")
     relu.add("a", build(), "v1", "v1.0.0")
-    relu.add("a", build("cuda", archs=["8.0", "9.0a"]), variant="torch213-cxx11-cu130-x86_64-linux")
-    relu.add("a", build("cpu"), variant="torch212-cxx11-cpu-x86_64-linux")
+    relu.add("a", build("cuda", archs=["8.0", "9.0a"]), variant=f"torch213-cxx11-cu130-{SYSTEM}")
+    relu.add("a", build("cpu"), variant=f"torch212-cxx11-cpu-{SYSTEM}")
     relu.add("a", build("cuda", library=False), variant="torch-cuda")
     relu.add("a", {"x": ""}, variant="not-a-variant")
     relu.add("b", build(version=2), "v2", "v2.1.0", "main", "pr/1")

@@ -8,7 +8,8 @@ A case is one file. Lines before the first section are a comment; a section star
   === file NAME             an input file; `escaped`: its text is a Python bytes literal's inside;
                             `repeat N`: its text without the last newline, N times
   === example NAME          a file of examples/, copied
-  === cache                 the Hugging Face cache of hub.py as hf/, in place of none
+  === cache                 the Hugging Face cache of hub.py as hf/, in place of none; x86_64-linux
+                            in the case stands for the machine that runs it
   === stdin                 standard input
   === exit, stdout, stderr  what is expected
   === output NAME           the expected content of a file that the command writes
@@ -26,6 +27,7 @@ import tempfile
 
 import hub
 
+WRITTEN = "x86_64-linux"
 EXPECTED = ("exit", "stdout", "stderr", "output")
 
 
@@ -60,13 +62,14 @@ def visible(data):
 
 def run(program, examples, path):
     comment, sections = parse(path)
+    here = hub.SYSTEM if any(name == "cache" for name, _, _ in sections) else WRITTEN
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "HOME")}
     env["HF_HOME"] = "hf"  # never the user's own cache
     args, stdin = [], b""
     with tempfile.TemporaryDirectory() as folder:
         for name, words, text in sections:
             if name == "args":
-                args = shlex.split(text)
+                args = shlex.split(text.replace(WRITTEN, here))
             elif name == "env":
                 env.update(line.split("=", 1) for line in text.splitlines())
             elif name == "cache":
@@ -76,7 +79,7 @@ def run(program, examples, path):
             elif name == "file":
                 target = pathlib.Path(folder, words[0])
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content(words[1:], text))
+                target.write_bytes(content(words[1:], text.replace(WRITTEN, here)))
             elif name == "example":
                 shutil.copy(pathlib.Path(examples, words[0]), folder)
         # A hang is a failure, not a wait.
@@ -89,6 +92,7 @@ def run(program, examples, path):
                 output = pathlib.Path(folder, words[0])
                 found["output", words[0]] = (
                     visible(output.read_bytes()) if output.exists() else "(not there)\n")
+    found = {key: text.replace(here, WRITTEN) for key, text in found.items()}
     expected = {(n, w[0] if w else ""): t for n, w, t in sections if n in EXPECTED}
     if found == expected:
         return True

@@ -11,14 +11,20 @@ namespace {
 
 TEST(Lock, LocalKernelsByTheirPathFromTheConfig) {
   const Sample sample;
-  for (const auto& [path, text] : GoodBuild()) sample.Write("kernels/relu/" + path, text);
+  Target target;
+  target.torch = "2.13";
+  // A lock is of this machine, whatever it is.
+  const std::string build =
+      "kernels/relu/build/torch213-cxx11-cpu-" + SystemOf(target).arch + "-linux";
+  const std::string folder = "build/" + std::string(kVariant);
+  for (const auto& [path, text] : GoodBuild()) {
+    sample.Write(build + path.substr(folder.size()), text);
+  }
   const std::string path = (sample / "configs/config.toml").string();
   sample.Write("configs/config.toml", "use_local_kernel = true\nkernel_mapping.ReLU = \"" +
                                           (sample / "kernels/relu").string() + ":ReLU\"\n");
   std::string error;
   const Loaded loaded = *LoadConfig(path, &error);
-  Target target;
-  target.torch = "2.13";
   const Lock lock = MakeLock(*loaded.config, Environment{}, {target});
   ASSERT_EQ(lock.kernels.size(), 1u);
   EXPECT_EQ(lock.kernels[0].kernel, "../kernels/relu");
@@ -30,7 +36,6 @@ TEST(Lock, LocalKernelsByTheirPathFromTheConfig) {
   std::vector<Diagnostic> diagnostics;
   EXPECT_TRUE(CheckAgainstLock(path, *loaded.config, &diagnostics, &error)) << error;
   // Without digests in its metadata any content is fine, but it is not what was locked.
-  const std::string build = "kernels/relu/build/" + std::string(kVariant);
   std::string metadata = MetadataFor({});
   metadata = metadata.substr(0, metadata.find(", \"digest\"")) + "}";
   sample.Write(build + "/metadata.json", metadata);

@@ -41,8 +41,7 @@ class Sample {
 std::string Commit(char letter);
 
 /// The files of a good build for System{} with torch 2.13, below "build/VARIANT/": metadata.json
-/// with their digests,
-/// __init__.py, layers.py and a shared library that is none.
+/// with their digests, __init__.py, layers.py and a shared library that is none.
 constexpr const char* kVariant = "torch213-cxx11-cpu-x86_64-linux";
 std::map<std::string, std::string> GoodBuild(const std::string& extra_metadata = "");
 
