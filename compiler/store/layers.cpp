@@ -1,185 +1,120 @@
 #include "compiler/store/layers.h"
 
-#include <algorithm>
-#include <cctype>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "compiler/store/python_text.h"
+
 namespace kernelmap {
 namespace {
 
-bool IsWordCharacter(char c) {
-  return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
-}
+using Tokens = std::vector<PythonToken>;
 
-// A logical line of Python: without comments, strings emptied, brackets joined into one line.
-struct Line {
-  size_t indent = 0;
-  std::string text;
-};
-
-// Skips a string that starts at `at`, a quote; returns the place after it.
-size_t SkipString(std::string_view text, size_t at) {
-  const char quote = text[at];
-  const bool triple = text.substr(at, 3) == std::string(3, quote);
-  const std::string_view end = triple ? text.substr(at, 3) : text.substr(at, 1);
-  for (size_t i = at + end.size(); i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text.substr(i, end.size()) == end) {
-      return i + end.size();
-    } else if (text[i] == '\n' && !triple) {
-      return i;
-    }
-  }
-  return text.size();
-}
-
-std::vector<Line> Lines(std::string_view text) {
-  std::vector<Line> lines;
-  Line line;
-  int brackets = 0;
-  bool at_start = true;
-  const auto finish = [&] {
-    while (!line.text.empty() && line.text.back() == ' ') line.text.pop_back();
-    if (!line.text.empty()) lines.push_back(std::move(line));
-    line = {};
-    at_start = true;
-  };
-  for (size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    if (c == '\n' && brackets <= 0) {
-      finish();
-      ++i;
-    } else if (c == '#') {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (c == '\'' || c == '"') {
-      line.text += "''";
-      at_start = false;
-      i = SkipString(text, i);
-    } else if (c == '\\' && i + 1 < text.size() && text[i + 1] == '\n') {
-      i += 2;
-    } else {
-      const bool space = std::isspace(static_cast<unsigned char>(c)) != 0;
-      if (at_start && space) {
-        line.indent += c == '\t' ? 8 - line.indent % 8 : 1;
-      } else {
-        at_start = false;
-        line.text += space ? ' ' : c;
-        if (c == '(' || c == '[' || c == '{') ++brackets;
-        if (c == ')' || c == ']' || c == '}') --brackets;
-      }
-      ++i;
-    }
-  }
-  finish();
-  return lines;
-}
+constexpr size_t kMaxBases = 100;  // of one class, those of bases too
 
 struct Class {
-  std::string name;
   std::vector<std::string> bases;
-  std::vector<std::pair<std::string, std::string>> assigned;  // in its body, in order
+  std::map<std::string, std::string> assigned;  // in its body; the last assignment stays
 };
 
-// "name: type = value" or "name = value".
-std::optional<std::pair<std::string, std::string>> ReadAssignment(const std::string& line) {
-  size_t end = 0;
-  while (end < line.size() && IsWordCharacter(line[end])) ++end;
-  const size_t sign = line.find('=', end);
-  if (end == 0 || sign == std::string::npos || line.substr(sign, 2) == "==") return std::nullopt;
-  const size_t next = line.find_first_not_of(' ', end);
-  if (line[next] != ':' && next != sign) return std::nullopt;
-  const size_t value = std::min(line.find_first_not_of(' ', sign + 1), line.size());
-  return std::pair(line.substr(0, end), line.substr(value));
-}
+struct Classes {
+  std::vector<std::string> names;                     // in order
+  std::map<std::string, Class, std::less<>> by_name;  // the last definition stays
+};
 
-std::optional<Class> ReadClass(const std::string& line) {
-  if (!line.starts_with("class ")) return std::nullopt;
-  Class read;
-  size_t i = line.find_first_not_of(' ', 6);
-  while (i < line.size() && IsWordCharacter(line[i])) read.name += line[i++];
-  std::string base;
-  for (; i < line.size() && line[i] != ')'; ++i) {
-    if (IsWordCharacter(line[i]) || line[i] == '.') {
-      base += line[i];
-    } else if (!base.empty()) {
-      read.bases.push_back(std::exchange(base, ""));
-    }
+// `name: type = value` or `name = value`.
+void ReadAssignment(const Tokens& tokens, Class* into) {
+  if (tokens.size() < 3 || tokens[0].kind != PythonToken::Kind::kName) return;
+  size_t sign = 1;
+  if (tokens[1].Is(":")) {
+    while (sign < tokens.size() && !tokens[sign].Is("=")) ++sign;
   }
-  if (!base.empty()) read.bases.push_back(base);
-  if (read.name.empty()) return std::nullopt;
-  return read;
+  if (sign == tokens.size() || !tokens[sign].Is("=")) return;
+  into->assigned[tokens[0].text] = JoinTokens(tokens, sign + 1, tokens.size());
 }
 
-// Classes at the outermost level, and what their bodies assign.
-std::vector<Class> Classes(std::string_view text) {
-  std::vector<Class> classes;
-  bool inside = false;
-  size_t body = 0;  // the indent of the class's own lines; 0: not seen yet
-  for (const Line& line : Lines(text)) {
+// The names that stand first in an argument: what has a dot or brackets is of another file.
+std::vector<std::string> ReadBases(const Tokens& tokens) {
+  std::vector<std::string> bases;
+  if (tokens.size() < 3 || !tokens[2].Is("(")) return bases;
+  const size_t close = ClosingBracket(tokens, 2);
+  for (size_t i = 3; i < close; ++i) {
+    const bool whole = (tokens[i - 1].Is("(") || tokens[i - 1].Is(",")) && !tokens[i + 1].Is(".");
+    if (whole && tokens[i].kind == PythonToken::Kind::kName) bases.push_back(tokens[i].text);
+  }
+  return bases;
+}
+
+// Classes at the outermost level, and what their bodies assign. Nothing of what is no Python.
+std::optional<Classes> ReadClasses(std::string_view text) {
+  const std::optional<std::vector<PythonLine>> lines = ReadPython(text);
+  if (!lines) return std::nullopt;
+  Classes classes;
+  Class* inside = nullptr;
+  int body = 0;  // the indent of the class's own lines; 0: not seen yet
+  for (const PythonLine& line : *lines) {
+    const Tokens& tokens = line.tokens;
     if (line.indent == 0) {
-      const std::optional<Class> read = ReadClass(line.text);
-      inside = read.has_value();
+      inside = nullptr;
+      if (tokens.size() < 2 || !tokens[0].Is("class")) continue;
+      if (tokens[1].kind != PythonToken::Kind::kName) continue;
+      const auto [at, added] = classes.by_name.insert_or_assign(tokens[1].text, Class{});
+      if (added) classes.names.push_back(tokens[1].text);
+      inside = &at->second;
+      inside->bases = ReadBases(tokens);
       body = 0;
-      if (read) classes.push_back(*read);
-      continue;
-    }
-    if (!inside) continue;
-    if (body == 0) body = line.indent;
-    if (line.indent != body) continue;
-    if (auto assigned = ReadAssignment(line.text)) {
-      classes.back().assigned.push_back(std::move(*assigned));
+    } else if (inside) {
+      if (body == 0) body = line.indent;
+      if (line.indent == body) ReadAssignment(tokens, inside);
     }
   }
   return classes;
 }
 
-const Class* Find(const std::vector<Class>& classes, std::string_view name) {
-  // The last definition is the one that stays.
-  for (size_t i = classes.size(); i-- > 0;) {
-    if (classes[i].name == name) return &classes[i];
-  }
-  return nullptr;
-}
-
-std::optional<std::string> Attribute(const std::vector<Class>& classes, const Class& of,
-                                     std::string_view name, std::set<std::string>* seen) {
-  if (!seen->insert(of.name).second) return std::nullopt;
-  for (size_t i = of.assigned.size(); i-- > 0;) {
-    if (of.assigned[i].first == name) return of.assigned[i].second;
-  }
-  for (const std::string& base : of.bases) {
-    const Class* found = Find(classes, base);
-    if (!found) continue;
-    if (auto value = Attribute(classes, *found, name, seen)) return value;
+// The value of a class's attribute, its own or of a base. Nothing where none has it.
+std::optional<std::string> Attribute(const Classes& classes, const std::string& of,
+                                     const std::string& name, std::set<std::string>* seen) {
+  const auto found = classes.by_name.find(of);
+  if (found == classes.by_name.end() || !seen->insert(of).second) return std::nullopt;
+  if (seen->size() > kMaxBases) return "";
+  const auto own = found->second.assigned.find(name);
+  if (own != found->second.assigned.end()) return own->second;
+  for (const std::string& base : found->second.bases) {
+    if (auto value = Attribute(classes, base, name, seen)) return value;
   }
   return std::nullopt;
+}
+
+bool Flag(const Classes& classes, const std::string& of, const std::string& name, bool absent) {
+  std::set<std::string> seen;
+  const std::optional<std::string> value = Attribute(classes, of, name, &seen);
+  return value ? *value == "True" : absent;
+}
+
+LayerFlags FlagsOf(const Classes& classes, const std::string& name) {
+  return {true, Flag(classes, name, "has_backward", true),
+          Flag(classes, name, "can_torch_compile", false)};
 }
 
 }  // namespace
 
 LayerFlags ReadLayerFlags(std::string_view text, std::string_view name) {
-  const std::vector<Class> classes = Classes(text);
-  LayerFlags flags;
-  const Class* layer = Find(classes, name);
-  if (!layer) return flags;
-  flags.found = true;
-  std::set<std::string> seen, seen_too;
-  if (auto value = Attribute(classes, *layer, "has_backward", &seen)) {
-    flags.has_backward = *value == "True";
-  }
-  if (auto value = Attribute(classes, *layer, "can_torch_compile", &seen_too)) {
-    flags.can_torch_compile = *value == "True";
-  }
-  return flags;
+  const std::optional<Classes> classes = ReadClasses(text);
+  if (!classes) return {false, false, false};
+  const auto found = classes->by_name.find(name);
+  return found == classes->by_name.end() ? LayerFlags{} : FlagsOf(*classes, found->first);
 }
 
-std::vector<std::string> LayerNames(std::string_view text) {
-  std::vector<std::string> names;
-  for (const Class& one : Classes(text)) names.push_back(one.name);
-  return names;
+std::vector<std::pair<std::string, LayerFlags>> ReadLayers(std::string_view text) {
+  std::vector<std::pair<std::string, LayerFlags>> layers;
+  const std::optional<Classes> classes = ReadClasses(text);
+  if (!classes) return layers;
+  for (const std::string& name : classes->names) {
+    layers.emplace_back(name, FlagsOf(*classes, name));
+  }
+  return layers;
 }
 
 }  // namespace kernelmap

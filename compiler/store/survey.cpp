@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "compiler/store/archs.h"
@@ -49,10 +48,7 @@ void ReadDetails(const Folder& folder, const std::string& path, BuildInfo* info)
   details.digest = build.content.digest;
   details.listed = build.content.listed;
   details.library = build.content.library;
-  std::set<std::string> seen;
-  for (const std::string& name : LayerNames(build.layers)) {
-    if (!seen.insert(name).second) continue;
-    const LayerFlags flags = ReadLayerFlags(build.layers, name);
+  for (const auto& [name, flags] : ReadLayers(build.layers)) {
     details.layers.push_back({name, flags.has_backward, flags.can_torch_compile});
   }
   info->problem = Disagreement(info->variant, details);

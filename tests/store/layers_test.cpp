@@ -45,8 +45,27 @@ TEST(Layers, BaseClasses) {
   EXPECT_EQ(Flags(base + "class A(B):\n  pass\n"), "found compile");
   EXPECT_EQ(Flags(base + "class A(B):\n  has_backward = True\n"), "found backward compile");
   EXPECT_EQ(Flags("class A(A):\n  pass\nclass B(A): pass\n"), "found backward");
-  EXPECT_EQ(LayerNames(base + "class A(B): pass\nif x:\n  class C: pass\n"),
-            (std::vector<std::string>{"B", "A"}));
+  EXPECT_EQ(Flags(base + "class A(Generic[T], B, metaclass=M):\n  pass\n"), "found compile");
+  EXPECT_EQ(Flags(base + "class A(other.B):\n  pass\n"), "found backward");
+}
+
+TEST(Layers, Names) {
+  std::vector<std::string> names;
+  for (const auto& [name, flags] :
+       ReadLayers("class B: pass\nclass A(B): pass\nif x:\n  class C: pass\nclass B: pass\n")) {
+    names.push_back(name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"B", "A"}));
+}
+
+TEST(Layers, BaseClassesAreBounded) {
+  std::string text = "class A0: pass\n";
+  for (int i = 1; i < 30'000; ++i) {
+    text += "class A" + std::to_string(i) + "(A" + std::to_string(i - 1) + "): pass\n";
+  }
+  EXPECT_EQ(Flags(text, "A90"), "found backward");
+  EXPECT_EQ(Flags(text, "A29999"), "found");
+  EXPECT_EQ(ReadLayers(text).size(), 30'000u);
 }
 
 TEST(Layers, AnyTextIsRead) {
@@ -55,7 +74,7 @@ TEST(Layers, AnyTextIsRead) {
         "))))\nclass A:\n", "class A:\n =\n  = True\n  :=1\n"}) {
     ReadLayerFlags(text, "A");
   }
-  EXPECT_EQ(Flags("))))\nclass A:\n  has_backward = False\n"), "found");
+  EXPECT_EQ(Flags("))))\nclass A:\n  can_torch_compile = True\n"), "missing");
 }
 
 TEST(Archs, Cuda) {
