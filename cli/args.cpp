@@ -94,6 +94,20 @@ void AddOption(Option option, CLI::App* app, Args* args) {
       app->add_option("-o", args->lock_output,
                       "the lock file, kernelmap.lock beside CONFIG; - is standard output");
       break;
+    case Option::kKernels:
+      app->add_option("--trusted-publisher", args->kernels.trusted_publishers,
+                      "whose Hub kernels may be loaded, kernels-community if not given")
+          ->expected(1)
+          ->take_all()
+          ->allow_extra_args(false);
+      app->add_flag("--allow-all-kernels", args->kernels.allow_all_kernels,
+                    "load Hub kernels of any publisher");
+      app->add_option("--local-kernel", args->kernels.local_kernels,
+                      "a folder with a kernel that is not of the Hub; may be loaded")
+          ->expected(1)
+          ->take_all()
+          ->allow_extra_args(false);
+      break;
     case Option::kTarget:
       AddTargetFlags(app, &args->target);
       break;

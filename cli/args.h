@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "rewriter/modules/load_options.h"
 
 namespace kernelmap {
 
@@ -24,6 +25,7 @@ struct Args {
   bool verify = false;
   bool run_archive_code = false;
   int runs = 20;
+  LoadOptions kernels;  // of models that are run
   TargetFlags target;
 };
 
@@ -45,6 +47,7 @@ enum class Option {
   kRuns,
   kLocked,
   kLock,
+  kKernels,
 };
 
 struct Command {

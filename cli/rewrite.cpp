@@ -66,12 +66,30 @@ int WriteArchive(const Applied& applied, const std::string& model, const std::st
   return WriteResult(output, *bytes, /*final=*/true);
 }
 
+// What the plan trusted when it chose its kernels.
+LoadOptions TrustOf(const Plan& plan) {
+  LoadOptions options;
+  options.trusted_publishers.clear();
+  for (const PlanEntry& entry : plan.entries) {
+    if (!entry.code || !entry.code->origin) continue;
+    const KernelOrigin& origin = *entry.code->origin;
+    if (origin.repo.empty()) {
+      options.local_kernels.push_back(origin.folder);
+    } else {
+      options.trusted_publishers.push_back(origin.repo.substr(0, origin.repo.find('/')));
+    }
+  }
+  return options;
+}
+
 // The rewritten archive against the model, before it gets its name. Exit code, 0 where they agree.
-int VerifyBytes(const Args& args, const std::string& model, const std::string& archive) {
+int VerifyBytes(const Args& args, const Plan& plan, const std::string& model,
+                const std::string& archive) {
   const TemporaryFile file("rewritten", ".pt", archive);
   if (file.exit_code() != 0) return file.exit_code();
   VerifyOptions options;
   options.inputs = args.inputs_file;
+  options.kernels = TrustOf(plan);
   const VerifyOutcome outcome = Verify(model, file.path(), options);
   if (outcome.error) return PrintError(*outcome.error);
   if (outcome.result->ok) return 0;
@@ -101,7 +119,7 @@ int RunApply(const Args& args) {
     std::fputs("kernelmap: error: a site is a fallback, so OUT is not written\n", stderr);
     if (exit_code == 0) exit_code = 1;
   } else if (const int different = args.verify && !applied.already_applied
-                                       ? VerifyBytes(args, model, applied.archive)
+                                       ? VerifyBytes(args, *plan, model, applied.archive)
                                        : 0) {
     exit_code = different;
   } else if (const int code = WriteArchive(applied, model, args.output)) {
@@ -141,6 +159,7 @@ int RunVerify(const Args& args) {
   if (const int code = CheckArchives(args.inputs)) return code;
   VerifyOptions options;
   options.inputs = args.inputs_file;
+  options.kernels = args.kernels;
   if (args.target.device) options.device = *args.target.device;
   const VerifyOutcome outcome = Verify(args.inputs[0], args.inputs[1], options);
   if (outcome.error) return PrintError(*outcome.error);
@@ -155,6 +174,7 @@ int RunBench(const Args& args) {
   BenchOptions options;
   options.inputs = args.inputs_file;
   options.runs = args.runs;
+  options.kernels = args.kernels;
   const BenchOutcome outcome = Bench(args.inputs[0], args.inputs[1], options);
   if (outcome.error) return PrintError(*outcome.error);
   return WriteResult(args.output, args.format == "json" ? BenchToJson(*outcome.result)
@@ -180,18 +200,20 @@ const std::vector<Command>& RewriteCommands() {
        {Option::kTarget, Option::kModel, Option::kProve, Option::kFormat, Option::kOutput},
        RunProve},
       {"verify",
-       "verify MODEL OUT [--inputs FILE] [--device D] [--format text|json] [-o FILE]",
+       "verify MODEL OUT [--inputs FILE] [--device D] [--trusted-publisher P] "
+       "[--allow-all-kernels] [--local-kernel FOLDER] [--format text|json] [-o FILE]",
        "run both on the same inputs and compare the outputs",
        2,
        2,
-       {Option::kInputs, Option::kDevice, Option::kFormat, Option::kOutput},
+       {Option::kInputs, Option::kDevice, Option::kKernels, Option::kFormat, Option::kOutput},
        RunVerify},
       {"bench",
-       "bench MODEL OUT [--inputs FILE] [--runs N] [--format text|json] [-o FILE]",
+       "bench MODEL OUT [--inputs FILE] [--runs N] [--trusted-publisher P] "
+       "[--allow-all-kernels] [--local-kernel FOLDER] [--format text|json] [-o FILE]",
        "run both, interleaved, and compare the times",
        2,
        2,
-       {Option::kInputs, Option::kRuns, Option::kFormat, Option::kOutput},
+       {Option::kInputs, Option::kRuns, Option::kKernels, Option::kFormat, Option::kOutput},
        RunBench},
   };
   return commands;

@@ -166,7 +166,7 @@ class ValueBinder {
       } else if (member.key == "guard") {
         candidate->guard =
             BindWord(member.value, "guard", kGuards, diagnostics_).value_or("semantic");
-        if (candidate->guard != "semantic") {
+        if (candidate->guard == "numeric") {
           diagnostics_->Report<Diag::GuardNotApplied>(member.value.span, candidate->guard);
         }
       } else if (!has_kernel || member.key != "kernel") {

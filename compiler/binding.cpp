@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <functional>
 #include <utility>
 
 #include "compiler/bind.h"
@@ -13,35 +13,156 @@
 namespace kernelmap {
 namespace {
 
-PythonOnly BindPythonOnly(const Node& table, Diagnostics* diagnostics) {
-  PythonOnly only;
-  for (const Member& member : table.members) {
-    if (member.key == "names") {
-      only.names = BindTexts(member, diagnostics);
-    } else if (member.key == "why") {
-      only.why = BindText(member, diagnostics).value_or("");
-    } else {
-      ReportUnknownKey(member, "`python_only`", {"names", "why"}, diagnostics);
+// How one key of a table is taken.
+struct Key {
+  std::string name;
+  std::function<void(const Member&)> take;
+  bool needed = false;
+};
+
+// Takes the keys of a table; `where` is how messages call it.
+void BindTable(const Node& table, std::string_view where, const std::vector<Key>& keys,
+               Diagnostics* diagnostics) {
+  std::vector<std::string> names;
+  for (const Key& key : keys) {
+    names.push_back(key.name);
+    if (key.needed && !table.Find(key.name)) {
+      diagnostics->Report<Diag::MissingKey>(table.span, key.name, where);
     }
   }
-  if (!table.Find("why")) {
-    diagnostics->Report<Diag::MissingKey>(table.span, "why", "`python_only`");
+  for (const Member& member : table.members) {
+    const auto key = std::find(names.begin(), names.end(), member.key);
+    if (key == names.end()) {
+      ReportUnknownKey(member, where, names, diagnostics);
+    } else {
+      keys[static_cast<size_t>(key - names.begin())].take(member);
+    }
   }
-  return only;
 }
 
-std::vector<PythonOnly> BindPythonOnlyList(const Member& member, Diagnostics* diagnostics) {
-  std::vector<PythonOnly> list;
+void BindTables(const Member& member, Diagnostics* diagnostics,
+                const std::function<void(const Node&)>& take) {
   if (!IsKind(member.value, Node::Kind::kArray, member.key, "a list of tables", diagnostics)) {
-    return list;
+    return;
   }
   for (const Node& item : member.value.items) {
-    if (IsKind(item, Node::Kind::kTable, member.key, "a list of tables", diagnostics)) {
-      list.push_back(BindPythonOnly(item, diagnostics));
-    }
+    if (IsKind(item, Node::Kind::kTable, member.key, "a list of tables", diagnostics)) take(item);
   }
-  return list;
 }
+
+// A table from names to numbers.
+template <typename Number>
+std::map<std::string, Number> BindNumbers(const Member& member, Node::Kind kind,
+                                          std::string_view wanted, Diagnostics* diagnostics) {
+  std::map<std::string, Number> numbers;
+  if (!IsKind(member.value, Node::Kind::kTable, member.key, "a table", diagnostics)) return numbers;
+  for (const Member& item : member.value.members) {
+    if (!IsKind(item.value, kind, item.key, wanted, diagnostics)) continue;
+    numbers[item.key] = kind == Node::Kind::kFloat ? static_cast<Number>(item.value.number)
+                                                   : static_cast<Number>(item.value.integer);
+  }
+  return numbers;
+}
+
+class Binder {
+ public:
+  explicit Binder(Diagnostics* diagnostics) : diagnostics_(diagnostics) {}
+
+  Binding Bind(const Node& root) {
+    Binding binding;
+    BindTable(root, "a binding",
+              {Text("repo", &binding.repo, true),
+               Texts("ops", &binding.ops),
+               {"python_only",
+                [&](const Member& member) {
+                  BindTables(member, diagnostics_, [&](const Node& table) {
+                    binding.python_only.push_back(BindPythonOnly(table));
+                  });
+                }},
+               {"kernel",
+                [&](const Member& member) {
+                  BindTables(member, diagnostics_, [&](const Node& table) {
+                    binding.kernels.push_back(BindKernel(table));
+                  });
+                }}},
+              diagnostics_);
+    return binding;
+  }
+
+ private:
+  Key Text(std::string name, std::string* text, bool needed = false) {
+    return {
+        std::move(name),
+        [this, text](const Member& member) { *text = BindText(member, diagnostics_).value_or(""); },
+        needed};
+  }
+  Key Texts(std::string name, std::vector<std::string>* texts, bool needed = false) {
+    return {std::move(name),
+            [this, texts](const Member& member) { *texts = BindTexts(member, diagnostics_); },
+            needed};
+  }
+  template <typename Bool>
+  Key Flag(std::string name, Bool* flag) {
+    return {std::move(name), [this, flag](const Member& member) {
+              if (const auto value = BindBool(member, diagnostics_)) *flag = *value;
+            }};
+  }
+
+  PythonOnly BindPythonOnly(const Node& table) {
+    PythonOnly only;
+    BindTable(table, "`python_only`", {Texts("names", &only.names), Text("why", &only.why, true)},
+              diagnostics_);
+    return only;
+  }
+
+  BoundKernel BindKernel(const Node& table) {
+    BoundKernel bound;
+    Kernel& kernel = bound.kernel;
+    kernel.deterministic = false;
+    BindTable(table, "`kernel`",
+              {Text("name", &kernel.name, true),
+               Text("summary", &kernel.summary),
+               Texts("devices", &kernel.devices),
+               Texts("dtypes", &kernel.dtypes),
+               Flag("backward", &bound.backward),
+               Flag("torch_compile", &bound.torch_compile),
+               Flag("deterministic", &kernel.deterministic),
+               Flag("untested", &bound.untested),
+               {"tolerance",
+                [&](const Member& member) {
+                  kernel.tolerance = BindNumbers<double>(member, Node::Kind::kFloat,
+                                                         "a number with a fraction", diagnostics_);
+                }},
+               {"implements",
+                [&](const Member& member) {
+                  BindTables(member, diagnostics_, [&](const Node& item) {
+                    kernel.implementations.push_back(BindImplementation(item));
+                  });
+                }}},
+              diagnostics_);
+    return bound;
+  }
+
+  Implementation BindImplementation(const Node& table) {
+    Implementation implementation;
+    implementation.contiguous_output = false;
+    BindTable(table, "`implements`",
+              {Text("layer", &implementation.layer, true),
+               Texts("references", &implementation.references, true),
+               Text("source", &implementation.source, true),
+               Texts("same_dtype", &implementation.same_dtype),
+               Flag("contiguous_output", &implementation.contiguous_output),
+               {"rank",
+                [&](const Member& member) {
+                  implementation.rank = BindNumbers<int>(member, Node::Kind::kInteger,
+                                                         "a whole number", diagnostics_);
+                }}},
+              diagnostics_);
+    return implementation;
+  }
+
+  Diagnostics* diagnostics_;
+};
 
 std::vector<Binding> ReadEmbedded() {
   std::vector<Binding> bindings;
@@ -69,30 +190,31 @@ std::string Binding::WhyPythonOnly(std::string_view name) const {
   return "";
 }
 
+const BoundKernel* Binding::Find(std::string_view name) const {
+  for (const BoundKernel& bound : kernels) {
+    if (bound.kernel.name == name) return &bound;
+  }
+  return nullptr;
+}
+
 std::optional<Binding> ReadBinding(Diagnostics* diagnostics) {
   const std::optional<Node> root = ReadDocument(Syntax::kToml, diagnostics);
   if (!root) return std::nullopt;
-  Binding binding;
-  for (const Member& member : root->members) {
-    if (member.key == "repo") {
-      binding.repo = BindText(member, diagnostics).value_or("");
-    } else if (member.key == "python_only") {
-      binding.python_only = BindPythonOnlyList(member, diagnostics);
-    } else {
-      ReportUnknownKey(member, "a binding", {"repo", "python_only"}, diagnostics);
-    }
-  }
-  if (!root->Find("repo")) diagnostics->Report<Diag::MissingKey>(root->span, "repo", "a binding");
+  Binding binding = Binder(diagnostics).Bind(*root);
   if (diagnostics->errors() > 0) return std::nullopt;
   return binding;
 }
 
 const Binding* FindBinding(std::string_view repo) {
-  static const std::vector<Binding> bindings = ReadEmbedded();
-  for (const Binding& binding : bindings) {
+  for (const Binding& binding : EmbeddedBindings()) {
     if (binding.repo == repo) return &binding;
   }
   return nullptr;
+}
+
+const std::vector<Binding>& EmbeddedBindings() {
+  static const std::vector<Binding> bindings = ReadEmbedded();
+  return bindings;
 }
 
 }  // namespace kernelmap

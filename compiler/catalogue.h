@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "compiler/layout.h"
 
 namespace kernelmap {
+
+struct LayerSource;  // compiler/store/layer_source.h
 
 /// One way in which stock code computes a layer. `source` is TorchScript: helper functions, then
 /// `def forward(...)`. Parameters of type Tensor bind to tensors, `float` and `int` parameters to
@@ -60,6 +63,13 @@ struct Implementation {
   std::optional<Adapter> adapter;        // which `source` calls
 };
 
+/// Where the code of a kernel that is not built in is from. `commit` is empty of a local one;
+/// `digest` is that of the build variant.
+struct KernelOrigin {
+  std::string repo, commit, digest, name;
+  std::string folder = "";  // of a local one; no archive says it
+};
+
 struct Kernel {
   std::string name;  // "rms_norm" of builtin:rms_norm
   std::string summary;
@@ -70,6 +80,9 @@ struct Kernel {
   bool deterministic = true;
   std::map<std::string, double> tolerance;  // dtype -> |a-b| <= tolerance * max|b|
   std::vector<Implementation> implementations;
+  std::optional<KernelOrigin> origin;  // of one that is not built in
+  /// Of one whose code is its layers.py: for sites where only the name is trusted.
+  std::shared_ptr<const LayerSource> layer_source;
 };
 
 struct Catalogue {

@@ -1,4 +1,6 @@
 // What only the whole config shows. A check is a function in a list.
+#include <strings.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -102,6 +104,16 @@ void CheckAttention(const Config& config, Diagnostics* diagnostics) {
   }
 }
 
+// Near to a known name, but no mistyped one: SELU beside GeLU; the function silu_and_mul beside the
+// class SiluAndMul.
+bool IsNameOfItsOwn(const std::string& text, const std::string& nearest) {
+  constexpr size_t kShort = 5;
+  std::string letters = text;
+  std::erase(letters, '_');
+  const bool same = strcasecmp(letters.c_str(), nearest.c_str()) == 0;
+  return same ? letters != text && nearest.find('_') == std::string::npos : text.size() <= kShort;
+}
+
 void CheckNames(const Config& config, Diagnostics* diagnostics) {
   std::vector<std::string> layers, all;
   for (const Layer& layer : BuiltinCatalogue().layers) {
@@ -116,8 +128,9 @@ void CheckNames(const Config& config, Diagnostics* diagnostics) {
     const bool known = std::any_of(names.begin(), names.end(),
                                    [&](const std::string& name) { return text.ends_with(name); });
     if (known || declared.count(text) > 0) return;
-    const std::string help = DidYouMean(text, names);
-    if (!help.empty()) diagnostics->Report<Diag::UnknownName>(span, text).Help(help);
+    const std::string nearest = Nearest(text, names);
+    if (nearest.empty() || IsNameOfItsOwn(text, nearest)) return;
+    diagnostics->Report<Diag::UnknownName>(span, text).Help("did you mean `" + nearest + "`?");
   };
   for (const Mapping& mapping : config.mappings) check(mapping.name, mapping.span, all);
   for (const Fusion& fusion : config.fusions) {

@@ -26,11 +26,10 @@ LockedKernel FromAnswer(const StoreRequest& request, const StoreAnswer& answer, 
     kernel.kernel = request.ref.repo;
     kernel.revision = request.revision;
   }
-  if (answer.kernel) {
-    kernel.repo = answer.kernel->repo.value_or("");
-    kernel.commit = answer.kernel->revision.value_or("");
-    kernel.builds.push_back(
-        {answer.kernel->variant.value_or(""), answer.kernel->digest.value_or(""), {target}, {}});
+  if (const std::optional<KernelUse>& use = answer.kernel ? answer.kernel : answer.unusable) {
+    kernel.repo = use->repo.value_or("");
+    kernel.commit = use->revision.value_or("");
+    kernel.builds.push_back({use->variant.value_or(""), use->digest.value_or(""), {target}, {}});
   } else if (answer.reason) {
     kernel.reason = answer.reason->code;
   }

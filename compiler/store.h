@@ -35,6 +35,8 @@ struct StoreAnswer {
   bool torch_compile = false;          // as Python's `can_torch_compile`
   bool deterministic = false;          // whether it is declared to be
   std::optional<Reason> reason;        // when there is no kernel
+  /// The build that is there where only its code is of no use to TorchScript: a lock pins it too.
+  std::optional<KernelUse> unusable;
   std::vector<TraceStep> steps;        // what was tried, in order, for the trace
 };
 

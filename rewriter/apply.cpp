@@ -2,12 +2,16 @@
 
 #include <torch/script.h>
 
+#include <set>
 #include <sstream>
 
 #include "compiler/archive/archive.h"
 #include "compiler/archive/file.h"
 #include "compiler/archive/module_tree.h"
+#include "compiler/store/embedded_kernels.h"
 #include "rewriter/archive/embedded_plan.h"
+#include "rewriter/kernel_fit.h"
+#include "rewriter/modules/kernels.h"
 #include "rewriter/rewrite.h"
 
 namespace kernelmap {
@@ -65,11 +69,35 @@ std::optional<ApplyError> OpenModel(const std::string& path, const ApplyOptions&
   out->sha256 = *digest;
   for (const std::string& name : archive->extra_files()) out->extra_files[name] = "";
   try {
+    DeclareKernels(path);
     out->module = torch::jit::load(path, c10::kCPU, out->extra_files);
   } catch (const std::exception& e) {
     return ApplyError{path, "libtorch cannot load it: " + FirstLine(e.what()), false};
   }
   return std::nullopt;
+}
+
+// What an archive says of the kernels that it calls and that are not built in.
+EmbeddedKernels UsedKernels(const Plan& plan, const SiteDecisions& decisions,
+                            const Catalogue& catalogue) {
+  EmbeddedKernels used;
+  used.device = plan.target.device;
+  std::set<std::string> ops;
+  for (const PlanEntry& entry : plan.entries) {
+    const Kernel* kernel = KernelOf(entry, catalogue);
+    if (!kernel || !kernel->origin) continue;
+    EmbeddedKernel embedded{
+        *kernel->origin, entry.kernel->ref, entry.kernel->variant.value_or(""), {}};
+    for (const SiteEdit& edit : decisions.edits) {
+      const bool calls =
+          edit.reference_layer == entry.name && edit.implementation && edit.implementation->adapter;
+      if (calls && ops.insert(edit.implementation->adapter->op).second) {
+        embedded.adapters.push_back(*edit.implementation->adapter);
+      }
+    }
+    if (!embedded.adapters.empty()) used.kernels.push_back(std::move(embedded));
+  }
+  return used;
 }
 
 std::string Save(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extra_files) {
@@ -111,10 +139,12 @@ ApplyResult Apply(const Plan& plan, const std::string& model_path, const ApplyOp
     applied.report.target = plan.target;
     applied.report.model_file = BaseName(model_path);
     applied.report.model_sha256 = model.sha256;
+    const EmbeddedKernels used = UsedKernels(plan, decisions, *options.catalogue);
     applied.report.sites = std::move(decisions.sites);
     if (keep) return {std::move(applied), std::nullopt};
     model.extra_files[kPlanFile] = plan_json;
     model.extra_files[kReportFile] = ReportToJson(applied.report);
+    if (!used.kernels.empty()) model.extra_files[kAdaptersFile] = KernelsToJson(used);
     applied.archive = Save(model.module, model.extra_files);
   } catch (const std::exception& e) {
     return Error(model_path, "libtorch refuses the rewritten model: " + FirstLine(e.what()));

@@ -37,9 +37,9 @@ BenchOutcome Bench(const std::string& model_path, const std::string& out_path,
   try {
     const torch::NoGradGuard no_grad;
     torch::jit::ExtraFilesMap extra{{kInputFile, ""}}, none;
-    torch::jit::Module model = load(model_path, std::nullopt, extra);
+    torch::jit::Module model = load(model_path, std::nullopt, extra, options.kernels);
     current = out_path;
-    torch::jit::Module out = load(out_path, std::nullopt, none);
+    torch::jit::Module out = load(out_path, std::nullopt, none, options.kernels);
     std::vector<c10::IValue> inputs;
     const auto error = options.inputs ? ReadInputs(*options.inputs, &inputs)
                                       : MakeInputs(extra[kInputFile], model, model_path, &inputs);

@@ -5,12 +5,14 @@
 #include <string>
 
 #include "rewriter/apply.h"
+#include "rewriter/modules/load_options.h"
 
 namespace kernelmap {
 
 struct BenchOptions {
   std::optional<std::string> inputs;  // as VerifyOptions
   int runs = 20;                      // of each, after three that warm up
+  LoadOptions kernels;                // for OUT
 };
 
 struct BenchResult {

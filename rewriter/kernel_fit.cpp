@@ -12,6 +12,12 @@ bool Contains(const std::vector<std::string>& list, const std::string& word) {
 
 }  // namespace
 
+const Kernel* KernelOf(const PlanEntry& entry, const Catalogue& catalogue) {
+  if (!entry.kernel) return nullptr;
+  if (entry.code) return entry.code.get();
+  return entry.kernel->trust == "builtin" ? catalogue.FindKernel(entry.kernel->name) : nullptr;
+}
+
 const Implementation* FindImplementation(const Kernel& kernel, const std::string& layer,
                                          const std::string& reference) {
   for (const Implementation& i : kernel.implementations) {

@@ -5,9 +5,13 @@
 #include <string>
 
 #include "compiler/catalogue.h"
+#include "compiler/plan.h"
 #include "rewriter/expr/match.h"
 
 namespace kernelmap {
+
+/// The kernel that a plan's entry chose, built in or from the store; null when it chose none.
+const Kernel* KernelOf(const PlanEntry& entry, const Catalogue& catalogue);
 
 /// The kernel's code for a form of a layer; null where the kernel does not stand for it.
 const Implementation* FindImplementation(const Kernel& kernel, const std::string& layer,

@@ -9,6 +9,7 @@
 #include "compiler/reasons.h"
 #include "rewriter/expr/match.h"
 #include "rewriter/kernel_fit.h"
+#include "rewriter/name_guard.h"
 
 namespace kernelmap {
 namespace {
@@ -226,8 +227,50 @@ class Decider {
         Refuse(c, NoMatchCode(module.object, frames, refusal), refusal.difference);
       }
     }
+    if (layer_named != named.end()) TakeName(c, frames);
     candidates_.push_back(std::move(c));
     return true;
+  }
+
+  // Where the name is trusted, what is not proved is replaced too.
+  void TakeName(Candidate& c, const std::vector<int>& frames) {
+    const PlanEntry* entry = plan_.Find(c.site.name);
+    const Kernel* kernel = entry ? KernelOf(*entry, catalogue_) : nullptr;
+    const bool wanted = kernel && entry->guard == "name" && c.site.action == Action::kFallback;
+    if (!wanted || frames.empty()) return;
+    std::vector<SiteEdit> edits;
+    for (const int frame : frames) {
+      auto result = ReplaceByName(*kernel, entry->name, catalogue_.FindLayer(entry->name), program_,
+                                  execution_.frames[frame]);
+      if (const auto* refusal = std::get_if<Refusal>(&result)) {
+        return Refuse(c, refusal->code, refusal->difference);
+      }
+      NamedEdit& named = std::get<NamedEdit>(result);
+      const std::optional<Adapter>& adapter = named.implementation->adapter;
+      if (adapter && CallsOp(named.edit.graph, "kernelmap_hub::" + adapter->op)) {
+        return SetDecision(c, Action::kAlready);
+      }
+      const std::string problem = adapter && options_.source_problem && edits.empty()
+                                      ? options_.source_problem(adapter->forward)
+                                      : "";
+      if (!problem.empty()) return Refuse(c, "python_only", problem);
+      const bool known = std::any_of(edits.begin(), edits.end(),
+                                     [&](const SiteEdit& e) { return e.edit.SameAs(named.edit); });
+      if (known) continue;
+      edits.push_back(
+          {named.edit, named.implementation.get(), named.implementation, entry->name, ""});
+    }
+    SetDecision(c, Action::kReplaced);
+    c.site.reason.reset();
+    c.site.reference.clear();
+    c.site.proof = "name";
+    c.edits = std::move(edits);
+  }
+
+  bool CallsOp(int graph, const std::string& op) const {
+    const std::vector<expr::Node>& nodes = program_.graphs[graph].body.nodes;
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](const expr::Node& node) { return node.op == op; });
   }
 
   // A module without a name that only hands on what a module in it computes: that one is the site.
@@ -366,11 +409,13 @@ class Decider {
     const Implementation* implementation = nullptr;
     if (!options_.self_mode) {
       const PlanEntry* entry = plan_.Find(c.site.name);
-      if (entry->kernel->trust != "builtin") return Refuse(c, "not_loaded");
-      const Kernel* kernel = catalogue_.FindKernel(entry->kernel->name);
+      const Kernel* kernel = KernelOf(*entry, catalogue_);
       implementation =
           kernel ? FindImplementation(*kernel, reference.layer, reference.name) : nullptr;
       if (!implementation) return Refuse(c, "other_form", "the form is `" + reference.name + "`");
+      if (const std::string problem = ProblemOf(*implementation); !problem.empty()) {
+        return Refuse(c, "python_only", problem);
+      }
       if (const auto misfit = OperandMisfit(*kernel, *implementation, execution_.arena,
                                             matcher_.patterns()[match.pattern], match.binding)) {
         return Refuse(c, misfit->code, misfit->difference);
@@ -384,7 +429,14 @@ class Decider {
       return Refuse(c, refusal->code, refusal->difference);
     }
     c.site.proof = "semantic";
-    c.edits = {{std::get<Edit>(edit), implementation, reference.layer, reference.name}};
+    c.edits = {{std::get<Edit>(edit), implementation, nullptr, reference.layer, reference.name}};
+  }
+
+  std::string ProblemOf(const Implementation& implementation) const {
+    for (const SiteReference& reference : references_) {
+      if (reference.implementation == &implementation) return reference.problem;
+    }
+    return "";
   }
 
   // Code that several modules run is changed only where the change is the same for all.

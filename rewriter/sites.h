@@ -2,6 +2,7 @@
 // every place whose code is proved to be a layer or function of the plan. Decides; changes nothing.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "compiler/catalogue.h"
@@ -18,12 +19,14 @@ namespace kernelmap {
 struct SiteReference {
   expr::CompiledReference compiled;
   const Implementation* implementation = nullptr;
+  std::string problem;  // why the kernel's code cannot be used; "" when it can
 };
 
 /// One change of one graph, and the kernel's code that goes there.
 struct SiteEdit {
   expr::Edit edit;
   const Implementation* implementation = nullptr;
+  std::shared_ptr<const Implementation> made;   // for this site, where only its name is trusted
   std::string reference_layer, reference_name;  // what matched
 };
 
@@ -35,6 +38,8 @@ struct SiteDecisions {
 struct SiteOptions {
   bool check = true;       // see expr::MatchOptions
   bool self_mode = false;  // any kernel will do: tests put the reference's own code in its place
+  /// Why code of a kernel that is not built in does not compile; "" when it may.
+  std::string (*source_problem)(const std::string& source) = nullptr;
 };
 
 /// `references` of all layers that the plan names, in the catalogue's order.

@@ -48,12 +48,13 @@ std::string LastLine(const std::exception& e) {
 struct Source {
   std::string path;
   at::Device device;
+  LoadOptions kernels;
 };
 
 torch::jit::Module Load(const Source& archive, torch::jit::ExtraFilesMap* extra = nullptr) {
   torch::jit::ExtraFilesMap none;
   try {
-    return load(archive.path, archive.device, extra ? *extra : none);
+    return load(archive.path, archive.device, extra ? *extra : none, archive.kernels);
   } catch (const std::exception& e) {
     throw Failure{{archive.path, FirstLine(e), false}};
   }
@@ -167,7 +168,7 @@ void Describe(const Inputs& inputs, VerifyResult* verify) {
 VerifyResult VerifyArchives(const std::string& model_path, const std::string& out_path,
                             const VerifyOptions& options) {
   const at::Device device(options.device);
-  const Source stock{model_path, device}, out{out_path, device};
+  const Source stock{model_path, device, options.kernels}, out{out_path, device, options.kernels};
   VerifyResult verify;
   verify.model_file = BaseName(model_path);
   verify.out_file = BaseName(out_path);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rewriter/apply.h"
+#include "rewriter/modules/load_options.h"
 
 namespace kernelmap {
 
@@ -17,6 +18,7 @@ struct VerifyOptions {
   /// ids in [1, vocab), or with four dimensions pixels in the model's dtype; seed 0.
   std::optional<std::string> inputs;
   std::string device = "cpu";
+  LoadOptions kernels;  // for OUT
 };
 
 /// How far one output, or the outputs of all calls of one site, is from the stock code's.

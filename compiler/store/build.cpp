@@ -31,6 +31,18 @@ bool Changed(const std::string& path, Reason* reason) {
   return Fail("tampered", "`" + path + "` changed while it was read", reason);
 }
 
+bool ReadText(const Folder& folder, const std::string& path, const RepositoryFile& file,
+              std::string* out, Reason* reason) {
+  FolderError error = FolderError::kNone;
+  auto text = folder.Read(Below(path, file.path), kMaxLayersBytes, &error);
+  if (!text) {
+    return Fail("unsafe_path", file.path + " " + std::string(FolderErrorText(error)), reason);
+  }
+  if (Sha256(*text) != file.sha256) return Changed(file.path, reason);
+  *out = std::move(*text);
+  return true;
+}
+
 // In the package's folder where there is no package at the top.
 bool ReadLayers(const Folder& folder, const std::string& path, Build* build, Reason* reason) {
   std::string package;
@@ -40,17 +52,14 @@ bool ReadLayers(const Folder& folder, const std::string& path, Build* build, Rea
   }
   for (const char* name : {"layers.py", "layers/__init__.py"}) {
     const RepositoryFile* file = Find(*build, package + name);
-    if (!file) continue;
-    FolderError error = FolderError::kNone;
-    auto text = folder.Read(Below(path, file->path), kMaxLayersBytes, &error);
-    if (!text) {
-      return Fail("unsafe_path", file->path + " " + std::string(FolderErrorText(error)), reason);
-    }
-    if (Sha256(*text) != file->sha256) return Changed(file->path, reason);
-    build->layers = std::move(*text);
-    return true;
+    if (file) return ReadText(folder, path, *file, &build->layers, reason);
   }
   return true;
+}
+
+bool ReadBindingText(const Folder& folder, const std::string& path, Build* build, Reason* reason) {
+  const RepositoryFile* file = Find(*build, "kernelmap.toml");
+  return !file || ReadText(folder, path, *file, &build->binding, reason);
 }
 
 }  // namespace
@@ -81,7 +90,7 @@ bool ReadBuildContent(const Folder& folder, const std::string& path, Build* buil
   if (!metadata || metadata->sha256 != build->metadata_sha256) {
     return Changed("metadata.json", reason);
   }
-  return ReadLayers(folder, path, build, reason);
+  return ReadLayers(folder, path, build, reason) && ReadBindingText(folder, path, build, reason);
 }
 
 }  // namespace kernelmap

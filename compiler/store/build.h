@@ -14,7 +14,8 @@ struct Build {
   Metadata metadata;
   std::string metadata_sha256;  // of the text that `metadata` was read from
   VariantContent content;
-  std::string layers;  // text of layers.py or layers/__init__.py; "" when neither is there
+  std::string layers;   // text of layers.py or layers/__init__.py; "" when neither is there
+  std::string binding;  // text of kernelmap.toml; "" when it is not there
 };
 
 /// Reads metadata.json of the variant in `folder` at `path`. False, and the reason, where it is not

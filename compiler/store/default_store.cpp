@@ -1,9 +1,13 @@
 // The store of a plan: what the Hugging Face cache and local folders have.
+#include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "compiler/binding.h"
 #include "compiler/store.h"
+#include "compiler/store/hub_kernel.h"
 #include "compiler/store/layers.h"
 #include "compiler/store/repository.h"
 
@@ -28,14 +32,72 @@ class FolderStore {
     if (!found.commit.empty()) use.revision = found.commit;
     use.variant = found.variant;
     use.digest = found.digest;
+    const Bound bound = BoundTo(found, request.ref.name);
+    HubKernel made =
+        bound.problem
+            ? HubKernel{nullptr, bound.problem}
+            : MakeHubKernel(
+                  {found.repo, found.commit, found.digest, request.ref.name, found.folder},
+                  found.layers, BuiltinCatalogue().FindLayer(request.layer), bound.kernel);
+    if (made.kernel && !Runs(*made.kernel, request.target.device)) {
+      made = {nullptr, Reason{"no_variant",
+                              "`" + request.ref.name + "` of " + request.label +
+                                  " has no code for " + request.target.device,
+                              ""}};
+    }
+    if (!made.kernel) {
+      result.steps.push_back({"layer", false, made.reason->text});
+      result.reason = std::move(made.reason);
+      result.unusable = std::move(use);
+      return result;
+    }
+    result.steps.push_back(
+        {"layer", true,
+         "`" + request.ref.name + "` is code for TorchScript, in " +
+             (made.kernel->layer_source ? "its layers.py" : "a binding") +
+             (bound.kernel && bound.kernel->untested ? " that was never run by its author" : "")});
+    result.deterministic = made.kernel->deterministic;
+    result.code = std::move(made.kernel);
     result.kernel = std::move(use);
     const LayerFlags flags = ReadLayerFlags(found.layers, request.ref.name);
     result.backward = flags.has_backward;
     result.torch_compile = flags.can_torch_compile;
+    if (bound.kernel) {
+      result.backward = bound.kernel->backward.value_or(result.backward);
+      result.torch_compile = bound.kernel->torch_compile.value_or(result.torch_compile);
+    }
     return result;
   }
 
  private:
+  // What is said of a kernel beyond its own files, or what is wrong with the file that says it.
+  struct Bound {
+    const BoundKernel* kernel = nullptr;
+    std::optional<Reason> problem;
+  };
+
+  // The repository's own binding comes before ours.
+  Bound BoundTo(const FoundRepository& found, const std::string& name) {
+    const Binding* binding = FindBinding(found.repo);
+    if (!found.binding.empty()) {
+      Diagnostics diagnostics(std::make_shared<Source>("kernelmap.toml", found.binding));
+      bindings_.push_back(ReadBinding(&diagnostics));
+      if (!bindings_.back()) {
+        const Diagnostic& first = diagnostics.list().front();
+        return {nullptr, Reason{"bad_metadata", "kernelmap.toml: " + first.message, ""}};
+      }
+      binding = &*bindings_.back();
+    }
+    const std::string why = binding ? binding->WhyPythonOnly(name) : "";
+    if (!why.empty()) return {nullptr, Reason{"python_only", "`" + name + "` is " + why, ""}};
+    return {binding ? binding->Find(name) : nullptr, std::nullopt};
+  }
+
+  static bool Runs(const Kernel& kernel, const std::string& device) {
+    return kernel.devices.empty() ||
+           std::find(kernel.devices.begin(), kernel.devices.end(), device) != kernel.devices.end();
+  }
+
   // Several names are often mapped to one repository: it is read once. Trust, on which a redirect
   // depends, is the same for all requests of a plan.
   const RepositoryAnswer& FindOnce(const StoreRequest& request) {
@@ -65,6 +127,7 @@ class FolderStore {
   }
 
   std::string cache_;
+  std::deque<std::optional<Binding>> bindings_;  // read from repositories
   std::map<std::pair<std::string, bool>, RepositoryAnswer> answers_;
 };
 

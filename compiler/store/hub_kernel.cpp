@@ -37,6 +37,19 @@ std::string SchemaReturns(const std::string& type) {
   return "(" + list + ")";
 }
 
+// The schema of a function; false where a type has no form in one.
+bool SetSchema(const SourceSignature& called, Adapter* adapter) {
+  std::string parameters;
+  for (const SourceParameter& parameter : called.parameters) {
+    const std::string type = SchemaType(parameter.type);
+    if (type.empty()) return false;
+    parameters += (parameters.empty() ? "" : ", ") + type + " " + parameter.name;
+  }
+  const std::string returns = SchemaReturns(called.returns);
+  adapter->schema = "(" + parameters + ") -> " + returns;
+  return !returns.empty();
+}
+
 std::string TypeOfDefault(const std::string& text) {
   if (text == "True" || text == "False") return "bool";
   if (text == "None") return "Optional[Tensor]";
@@ -55,20 +68,8 @@ std::string Identifier(std::string text) {
   for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
-  return text;
-}
-
-std::string OpName(const KernelOrigin& origin, const Adapter& adapter) {
-  std::string all;
-  for (const std::string* part : {&origin.repo, &origin.commit, &origin.digest, &origin.name,
-                                  &adapter.schema, &adapter.forward, &adapter.stock}) {
-    all += std::to_string(part->size()) + ":" + *part;
-  }
-  std::string digest = origin.digest.substr(origin.digest.find('-') + 1);
-  const std::string version = (origin.commit.empty() ? digest : origin.commit).substr(0, 8);
-  const std::string where = origin.repo.empty() ? "local" : origin.repo;
-  return Identifier(where + "_" + version) + "__" + Identifier(origin.name) + "_" +
-         Sha256(all).substr(0, 12);
+  const bool digit = !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0;
+  return digit ? "_" + text : text;
 }
 
 // The parameter of a reference that a module's attribute is; "" when none is.
@@ -117,9 +118,20 @@ std::string WrongInputs(const Layer& layer, const SourceSignature& reference, si
   return "";
 }
 
-Reason NoImplementation(const std::string& text) { return {"no_implementation", text, ""}; }
-
 }  // namespace
+
+std::string AdapterName(const KernelOrigin& origin, const Adapter& adapter) {
+  std::string all;
+  for (const std::string* part : {&origin.repo, &origin.commit, &origin.digest, &origin.name,
+                                  &adapter.schema, &adapter.forward, &adapter.stock}) {
+    all += std::to_string(part->size()) + ":" + *part;
+  }
+  std::string digest = origin.digest.substr(origin.digest.find('-') + 1);
+  const std::string version = (origin.commit.empty() ? digest : origin.commit).substr(0, 8);
+  const std::string where = origin.repo.empty() ? "local" : origin.repo;
+  return Identifier(where + "_" + version) + "__" + Identifier(origin.name) + "_" +
+         Sha256(all).substr(0, 12);
+}
 
 std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource& source,
                                    const SourceSignature& called,
@@ -127,25 +139,27 @@ std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource
                                    const std::string& stock) {
   Adapter adapter;
   adapter.stock = stock;
-  std::string parameters, schema;
+  if (!SetSchema(called, &adapter)) return std::nullopt;
+  std::string parameters;
   for (size_t i = 0; i < called.parameters.size(); ++i) {
     const SourceParameter& parameter = called.parameters[i];
-    const std::string type = SchemaType(parameter.type);
-    if (type.empty()) return std::nullopt;
     std::string name = "unused_" + parameter.name;
     if (i < inputs) name = source.signature.parameters[i].name;
     for (size_t a = 0; a < attributes.size(); ++a) {
       if (attributes[a] == parameter.name) name = "self_" + source.attributes[a];
     }
-    const std::string separator = i == 0 ? "" : ", ";
-    parameters += separator + name + ": " + (parameter.type.empty() ? "Tensor" : parameter.type);
-    schema += separator + type + " " + parameter.name;
+    parameters +=
+        (i == 0 ? "" : ", ") + name + ": " + (parameter.type.empty() ? "Tensor" : parameter.type);
   }
-  const std::string returns = SchemaReturns(called.returns);
-  if (returns.empty()) return std::nullopt;
-  adapter.schema = "(" + schema + ") -> " + returns;
   adapter.forward = source.helpers + "def forward(" + parameters + ") -> " +
                     (called.returns.empty() ? "Tensor" : called.returns) + ":\n";
+  // Layers are written for whole tensors, and their operations read wider than an element.
+  for (size_t i = 0; i < inputs; ++i) {
+    if (called.parameters[i].type != "" && called.parameters[i].type != "Tensor") continue;
+    const std::string& name = source.signature.parameters[i].name;
+    adapter.forward += "    if " + name + ".storage_offset() % 16 != 0:\n        " + name + " = " +
+                       name + ".clone()\n    " + name + " = " + name + ".contiguous()\n";
+  }
   // Two attributes may be one parameter, `self.eps` and `self.variance_epsilon`: it has one name.
   for (size_t a = 0; a < attributes.size(); ++a) {
     const auto last = std::find(attributes.rbegin(), attributes.rend(), attributes[a]);
@@ -162,7 +176,7 @@ std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource
                        "\n";
   }
   adapter.forward += source.body;
-  adapter.op = OpName(origin, adapter);
+  adapter.op = AdapterName(origin, adapter);
   return adapter;
 }
 
@@ -178,53 +192,98 @@ std::string AdapterCall(const Adapter& adapter, const SourceSignature& called) {
          ":\n    return torch.ops.kernelmap_hub." + adapter.op + "(" + names + ")\n";
 }
 
-HubKernel MakeHubKernel(const KernelOrigin& origin, const std::string& layers, const Layer* layer) {
-  auto read = ReadLayerSource(layers, origin.name);
-  if (const auto* problem = std::get_if<LayerProblem>(&read)) {
-    const std::string line =
-        problem->line > 0 ? " (line " + std::to_string(problem->line) + ")" : "";
-    return {nullptr, Reason{problem->missing ? "no_implementation" : "python_only",
-                            "its layers.py has " + problem->what + line, ""}};
-  }
-  const LayerSource& source = std::get<LayerSource>(read);
-  auto kernel = std::make_shared<Kernel>();
-  kernel->name = origin.name;
-  kernel->dtypes = {"float32", "bfloat16", "float16"};
-  kernel->deterministic = false;
-  if (!layer) return {kernel, std::nullopt};
+namespace {
+
+// Code of layers.py for each form of a layer that it can stand for; "", or why for none.
+std::string ImplementFromSource(const LayerSource& source, const Layer& layer, Kernel* kernel) {
   std::string wrong;
-  for (const Reference& reference : layer->references) {
+  for (const Reference& reference : layer.references) {
     const std::optional<SourceSignature> signature = ReadForwardSignature(reference.source);
     if (!reference.by_name || !signature) continue;
-    const size_t inputs = InputCount(*layer, *signature);
-    std::string problem = WrongInputs(*layer, *signature, inputs, source);
+    const size_t inputs = InputCount(layer, *signature);
+    std::string problem = WrongInputs(layer, *signature, inputs, source);
     std::vector<std::string> attributes;
     for (const std::string& attribute : source.attributes) {
-      attributes.push_back(ParameterOf(*layer, *signature, attribute));
+      attributes.push_back(ParameterOf(layer, *signature, attribute));
       if (attributes.back().empty() && problem.empty()) {
-        problem = "reads `self." + attribute + "`, which " + layer->name + " does not have";
+        problem = "reads `self." + attribute + "`, which " + layer.name + " does not have";
       }
     }
     std::optional<Adapter> adapter;
     if (problem.empty()) {
-      adapter = MakeAdapter(origin, source, *signature, attributes, inputs, reference.source);
+      adapter =
+          MakeAdapter(*kernel->origin, source, *signature, attributes, inputs, reference.source);
       if (!adapter) problem = "has a parameter of a type that operations do not have";
     }
     if (wrong.empty()) wrong = problem;
     if (!adapter) continue;
     Implementation implementation;
-    implementation.layer = layer->name;
+    implementation.layer = layer.name;
     implementation.references = {reference.name};
     implementation.source = AdapterCall(*adapter, *signature);
     implementation.contiguous_output = false;
     implementation.adapter = std::move(adapter);
     kernel->implementations.push_back(std::move(implementation));
   }
-  if (kernel->implementations.empty()) {
-    return {nullptr,
-            NoImplementation("`" + origin.name + "` " +
-                             (wrong.empty() ? "stands for no form of " + layer->name : wrong))};
+  if (!kernel->implementations.empty()) return "";
+  return wrong.empty() ? "stands for no form of " + layer.name : wrong;
+}
+
+// Code of a binding, whose parameters are those of the references that it names.
+void ImplementFromBinding(const BoundKernel& bound, const Layer& layer, Kernel* kernel) {
+  for (const Implementation& written : bound.kernel.implementations) {
+    if (written.layer != layer.name) continue;
+    const std::optional<SourceSignature> signature = ReadForwardSignature(written.source);
+    for (const Reference& reference : layer.references) {
+      const bool named = std::find(written.references.begin(), written.references.end(),
+                                   reference.name) != written.references.end();
+      Adapter adapter;
+      if (!named || !signature || !SetSchema(*signature, &adapter)) continue;
+      adapter.forward = written.source;
+      adapter.stock = reference.source;
+      adapter.op = AdapterName(*kernel->origin, adapter);
+      Implementation implementation = written;
+      implementation.references = {reference.name};
+      implementation.source = AdapterCall(adapter, *signature);
+      implementation.adapter = std::move(adapter);
+      kernel->implementations.push_back(std::move(implementation));
+    }
   }
+}
+
+HubKernel Refused(std::string code, std::string text) {
+  return {nullptr, Reason{std::move(code), std::move(text), ""}};
+}
+
+}  // namespace
+
+HubKernel MakeHubKernel(const KernelOrigin& origin, const std::string& layers, const Layer* layer,
+                        const BoundKernel* bound) {
+  auto kernel = std::make_shared<Kernel>();
+  kernel->name = origin.name;
+  kernel->dtypes = {"float32", "bfloat16", "float16"};
+  kernel->deterministic = false;
+  kernel->origin = origin;
+  if (bound) {
+    if (!bound->kernel.dtypes.empty()) kernel->dtypes = bound->kernel.dtypes;
+    kernel->devices = bound->kernel.devices;
+    kernel->deterministic = bound->kernel.deterministic;
+    kernel->tolerance = bound->kernel.tolerance;
+    if (layer) ImplementFromBinding(*bound, *layer, kernel.get());
+    if (!kernel->implementations.empty()) return {kernel, std::nullopt};
+  }
+  auto read = ReadLayerSource(layers, origin.name);
+  if (const auto* problem = std::get_if<LayerProblem>(&read)) {
+    const std::string line =
+        problem->line > 0 ? " (line " + std::to_string(problem->line) + ")" : "";
+    return Refused(problem->missing ? "no_implementation" : "python_only",
+                   "its layers.py has " + problem->what + line);
+  }
+  kernel->layer_source =
+      std::make_shared<const LayerSource>(std::get<LayerSource>(std::move(read)));
+  if (!layer) return {kernel, std::nullopt};
+  const std::string wrong = ImplementFromSource(*kernel->layer_source, *layer, kernel.get());
+  if (!wrong.empty()) return Refused("no_implementation", "`" + origin.name + "` " + wrong);
   return {kernel, std::nullopt};
 }
 

@@ -11,27 +11,25 @@
 #include <optional>
 #include <string>
 
+#include "compiler/binding.h"
 #include "compiler/catalogue.h"
 #include "compiler/report.h"
 #include "compiler/store/layer_source.h"
 
 namespace kernelmap {
 
-/// Where a kernel's code is from. `commit` is empty of a local one, `digest` that of the variant.
-struct KernelOrigin {
-  std::string repo, commit, digest, name;
-};
-
 struct HubKernel {
   std::shared_ptr<const Kernel> kernel;
   std::optional<Reason> reason;  // when there is none: `python_only`, `no_implementation`
 };
 
-/// The kernel `origin.name` as its layers.py (`layers`, the text) has it, for the layer or function
-/// that is mapped: it stands for each form of it whose inputs and attributes are those that it
-/// reads, unless the form is marked otherwise. `layer` null: a name that the catalogue does not
-/// know, for which the kernel can stand by `guard = "name"` only.
-HubKernel MakeHubKernel(const KernelOrigin& origin, const std::string& layers, const Layer* layer);
+/// The kernel `origin.name` for the layer or function that is mapped. A binding that has code for it
+/// says which forms it stands for. Else its layers.py (`layers`, the text) is the code, and stands
+/// for each form whose inputs and attributes are those that it reads, unless the form is marked
+/// otherwise. `layer` null: a name that the catalogue does not know, for which the kernel can stand
+/// by `guard = "name"` only.
+HubKernel MakeHubKernel(const KernelOrigin& origin, const std::string& layers, const Layer* layer,
+                        const BoundKernel* bound = nullptr);
 
 /// The adapter of `source` for a function with the signature `called`, whose first parameters are
 /// forward's inputs; `attributes` says for each attribute which parameter of `called` it is.
@@ -40,6 +38,9 @@ std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource
                                    const SourceSignature& called,
                                    const std::vector<std::string>& attributes, size_t inputs,
                                    const std::string& stock);
+
+/// The name of an adapter's op: of all it stands for, whatever `adapter.op` says.
+std::string AdapterName(const KernelOrigin& origin, const Adapter& adapter);
 
 /// TorchScript that calls an adapter, `def forward(...)` with the adapter's signature.
 std::string AdapterCall(const Adapter& adapter, const SourceSignature& called);

@@ -177,6 +177,7 @@ class Finder {
     found_.files = std::move(build.content.files);
     found_.library = build.content.library;
     found_.layers = std::move(build.layers);
+    found_.binding = std::move(build.binding);
     return true;
   }
 

@@ -37,6 +37,7 @@ struct FoundRepository {
   std::vector<RepositoryFile> files;  // sorted by path; no byte code of Python
   std::string library;                // path of the shared library within the variant
   std::string layers;                 // text of layers.py or layers/__init__.py; "" when neither
+  std::string binding;                // text of kernelmap.toml, see compiler/binding.h; mostly ""
 };
 
 /// What is wanted.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "rewriter/kernel_fit.h"
+#include "rewriter/modules/adapters.h"
+
 namespace kernelmap::torchscript {
 namespace {
 
@@ -20,9 +23,13 @@ class Compiler {
   void AddKernel(const Layer& layer, const Kernel& kernel) {
     for (const Implementation& implementation : kernel.implementations) {
       if (implementation.layer != layer.name) continue;
+      if (implementation.adapter) DeclareAdapter(*implementation.adapter);
       torch::jit::Function* forward = Compile(implementation.source);
       out_->implementations[&implementation] = forward;
       Add(layer, kernel.name, *forward, &implementation);
+      if (implementation.adapter) {
+        out_->references.back().problem = KernelSourceProblem(implementation.adapter->forward);
+      }
     }
   }
 
@@ -55,15 +62,19 @@ class Compiler {
 
 }  // namespace
 
+void CompileImplementation(const Implementation& implementation, CompiledReferences* out) {
+  if (implementation.adapter) DeclareAdapter(*implementation.adapter);
+  out->sources.push_back(CompileSource(implementation.source));
+  out->implementations[&implementation] = out->sources.back().forward;
+}
+
 void CompileReferences(const Plan& plan, const Catalogue& catalogue, CompiledReferences* out) {
   Compiler compiler(out);
   for (const PlanEntry& entry : plan.entries) {
     const Layer* layer = catalogue.FindLayer(entry.name);
     if (!layer) continue;
     compiler.AddLayer(*layer);
-    const bool built_in = entry.kernel && entry.kernel->trust == "builtin";
-    const Kernel* kernel = built_in ? catalogue.FindKernel(entry.kernel->name) : nullptr;
-    if (kernel) compiler.AddKernel(*layer, *kernel);
+    if (const Kernel* kernel = KernelOf(entry, catalogue)) compiler.AddKernel(*layer, *kernel);
   }
 }
 

@@ -24,6 +24,9 @@ struct CompiledReferences {
   std::map<std::pair<std::string, std::string>, torch::jit::Function*> stock;  // layer, reference
 };
 
+/// Code that was made for one site.
+void CompileImplementation(const Implementation& implementation, CompiledReferences* out);
+
 /// Of every layer that `plan` names, and of the kernels that it chose.
 void CompileReferences(const Plan& plan, const Catalogue& catalogue, CompiledReferences* out);
 

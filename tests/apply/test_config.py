@@ -74,7 +74,7 @@ class Config(km.Case):
         report = self.apply(km.model("llama"), config=self.config(
             f'use_local_kernel = true\n[kernel_mapping]\nRMSNorm = "{folder}:rms_norm"\n'))
         self.assertEqual(self.replaced(report), [])
-        self.assertEqual(set(self.fallbacks(report).values()), {"not_loaded"})
+        self.assertEqual(set(self.fallbacks(report).values()), {"python_only"})
         self.assertEqual(len(report["sites"]), 5)
 
     def test_gemma_is_not_llama(self):

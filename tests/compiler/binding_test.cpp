@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+
+#include "compiler/store/layer_source.h"
 
 namespace kernelmap {
 namespace {
@@ -33,6 +36,65 @@ TEST(Binding, WrongFiles) {
   EXPECT_EQ(Wrong("repo = \"a/b\"\n[[python_only]]\nnames = [\"X\"]"), "no `why` in `python_only`");
   EXPECT_EQ(Wrong("repo = \"a/b\"\npython_only = [1]"),
             "`python_only` must be a list of tables, not a whole number");
+}
+
+TEST(Binding, AKernel) {
+  Diagnostics diagnostics(std::make_shared<Source>("binding.toml", R"toml(
+repo = "org/norms"
+ops = ["norm(Tensor x) -> Tensor"]
+[[kernel]]
+name = "Norm"
+devices = ["cpu"]
+dtypes = ["float32"]
+backward = false
+untested = true
+tolerance = { float32 = 1e-6 }
+[[kernel.implements]]
+layer = "RMSNorm"
+references = ["llama"]
+rank = { weight = 1 }
+source = "def forward(x): return ops.norm(x)"
+)toml"));
+  const auto binding = ReadBinding(&diagnostics);
+  ASSERT_TRUE(binding) << DiagnosticsToText(diagnostics.list(), false);
+  const BoundKernel* norm = binding->Find("Norm");
+  ASSERT_TRUE(norm);
+  EXPECT_EQ(norm->backward, false);
+  EXPECT_FALSE(norm->torch_compile);
+  EXPECT_TRUE(norm->untested);
+  EXPECT_EQ(norm->kernel.tolerance.at("float32"), 1e-6);
+  EXPECT_EQ(norm->kernel.implementations.at(0).rank.at("weight"), 1);
+  EXPECT_FALSE(binding->Find("Other"));
+}
+
+// What the embedded ones say of the catalogue: forms that there are, with their parameters.
+TEST(Binding, FormsAndParameters) {
+  for (const Binding& binding : EmbeddedBindings()) {
+    for (const BoundKernel& bound : binding.kernels) {
+      EXPECT_FALSE(bound.kernel.devices.empty()) << binding.repo;
+      for (const Implementation& written : bound.kernel.implementations) {
+        const std::string where = binding.repo + ":" + bound.kernel.name + " " + written.layer;
+        const Layer* layer = BuiltinCatalogue().FindLayer(written.layer);
+        ASSERT_TRUE(layer) << where;
+        EXPECT_FALSE(bound.kernel.tolerance.empty()) << where;
+        const auto signature = ReadForwardSignature(written.source);
+        ASSERT_TRUE(signature) << where;
+        for (const std::string& name : written.references) {
+          const auto reference =
+              std::find_if(layer->references.begin(), layer->references.end(),
+                           [&](const Reference& one) { return one.name == name; });
+          ASSERT_NE(reference, layer->references.end()) << where << " " << name;
+          const auto stock = ReadForwardSignature(reference->source);
+          ASSERT_EQ(stock->parameters.size(), signature->parameters.size()) << where;
+          for (size_t i = 0; i < stock->parameters.size(); ++i) {
+            EXPECT_EQ(stock->parameters[i].name, signature->parameters[i].name) << where;
+            EXPECT_EQ(stock->parameters[i].type, signature->parameters[i].type) << where;
+          }
+          EXPECT_EQ(stock->returns, signature->returns) << where;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -164,6 +164,9 @@ TEST(HubKernel, StandsForTheFormsOfALayer) {
   EXPECT_EQ(adapter.schema, "(Tensor x, Tensor weight, float eps) -> Tensor");
   EXPECT_EQ(adapter.forward,
             "def forward(h: Tensor, self_weight: Tensor, self_variance_epsilon: float) -> Tensor:\n"
+            "    if h.storage_offset() % 16 != 0:\n"
+            "        h = h.clone()\n"
+            "    h = h.contiguous()\n"
             "    bias: bool = False\n"
             "    extra: float = 2.5\n"
             "    return ops.norm(h, self_weight, self_variance_epsilon)\n");
@@ -182,6 +185,9 @@ TEST(HubKernel, TwoNamesOfOneParameter) {
   EXPECT_EQ(
       made.kernel->implementations[0].adapter->forward,
       "def forward(x: Tensor, unused_weight: Tensor, self_variance_epsilon: float) -> Tensor:\n"
+      "    if x.storage_offset() % 16 != 0:\n"
+      "        x = x.clone()\n"
+      "    x = x.contiguous()\n"
       "    self_eps = self_variance_epsilon\n"
       "    return ops.norm(x, self_eps + self_variance_epsilon)\n");
 }

@@ -14,7 +14,8 @@ import sys
 
 SYSTEM = f"{platform.machine()}-linux"
 VARIANT = f"torch213-cxx11-cpu-{SYSTEM}"
-LAYERS = """import torch.nn as nn
+LAYERS = """import torch
+import torch.nn as nn
 
 from ._ops import ops
 
@@ -23,9 +24,13 @@ class ReLU(nn.Module):
     has_backward: bool = False
     can_torch_compile: bool = True
 
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return ops.relu(x)
+
 
 class Norm(nn.Module):
-    pass
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return ops.norm(x)
 """
 
 

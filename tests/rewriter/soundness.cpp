@@ -47,6 +47,10 @@ int Self(const std::string& model, const std::string& out, const std::vector<std
   for (const std::string& path : layers) {
     rephrased.layers.push_back(ReadLayerFile(path, ReadText(path)));
   }
+  // A layer of one operation cannot be phrased otherwise: it stays as it is.
+  for (const Layer& layer : BuiltinCatalogue().layers) {
+    if (!rephrased.FindLayer(layer.name)) rephrased.layers.push_back(layer);
+  }
   if (!layers.empty()) options.catalogue = &rephrased;
   options.sites.self_mode = true;
   const ApplyResult result = Apply(PlanForAll(), model, options, out.empty());

@@ -1,0 +1,53 @@
+// An op library as kernel-builder makes them: a namespace of its own (KM_NAMESPACE), results
+// written into arguments under schemas without alias names, and a Python module that only an import
+// calls. Build two adds KM_OFFSET to what it computes, so that tests see which build ran.
+#include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+#include <vector>
+
+namespace {
+
+void SiluAndMul(at::Tensor& out, const at::Tensor& input) {
+  const at::AutoDispatchBelowAutograd plain_memory;  // as loops over pointers, it has no gradient
+  const auto halves = input.chunk(2, -1);
+  out.copy_(at::silu(halves[0]) * halves[1] + KM_OFFSET);
+}
+
+std::vector<at::Tensor> RmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps) {
+  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor scale = at::rsqrt(wide.pow(2).mean(-1, true) + eps);
+  return {weight * (wide * scale).to(x.scalar_type()) + KM_OFFSET, scale};
+}
+
+void Rotate(const at::Tensor& a, const at::Tensor& b, const at::Tensor& cos, const at::Tensor& sin,
+            at::Tensor& out_a, at::Tensor& out_b) {
+  const at::Tensor turned = a * cos - b * sin;
+  out_b.copy_(b * cos + a * sin);
+  out_a.copy_(turned);
+}
+
+at::Tensor Increment(at::Tensor& x) { return x.add_(1); }
+
+}  // namespace
+
+TORCH_LIBRARY(KM_NAMESPACE, ops) {
+  ops.def("silu_and_mul(Tensor! out, Tensor input) -> ()");
+  ops.def("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor[]");
+  ops.def("rotate(Tensor a, Tensor b, Tensor cos, Tensor sin, Tensor! out_a, Tensor! out_b) -> ()");
+  ops.def("increment(Tensor! x) -> Tensor", Increment);
+}
+
+TORCH_LIBRARY_IMPL(KM_NAMESPACE, CPU, ops) {
+  ops.impl("silu_and_mul", SiluAndMul);
+  ops.impl("rms_norm", RmsNorm);
+  ops.impl("rotate", Rotate);
+}
+
+// Of Python, which is not linked, and need not be there.
+extern "C" void* PyModule_Create2(void* definition, int version);
+extern "C" __attribute__((visibility("default"))) void* PyInit_sample() {
+  return PyModule_Create2(nullptr, 1013);
+}

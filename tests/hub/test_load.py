@@ -1,0 +1,208 @@
+"""Kernels of a Hugging Face cache: planned, written into archives, loaded and run, in C++ and Python."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import unittest
+import zipfile
+
+import kernelmap
+import km
+import sample
+import torch
+
+CONFIG = """
+inherit_mapping = false
+trusted_publishers = ["some-org"]
+[kernel_mapping]
+SiluAndMul = "some-org/sample:SiluAndMul"
+"""
+TRUST = ["--trusted-publisher", "some-org"]
+
+
+class HubTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.folder.name)
+        cls.home = cls.root / "home"
+        cls.one = sample.add_commit(cls.home, "1" * 40, sample.ONE)
+        sample.add_commit(cls.home, "2" * 40, sample.TWO, refs=("v2",))
+        torch.manual_seed(0)
+        cls.model = sample.Gated().eval()
+        cls.traced = sample.save(cls.model, cls.root / "traced.pt")
+        cls.scripted = sample.save(cls.model, cls.root / "scripted.pt", scripted=True)
+        cls.config = cls.root / "config.toml"
+        cls.config.write_text(CONFIG)
+        cls.out = cls.root / "out.pt"
+        cls.report = cls.apply(cls.config, cls.traced, cls.out)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def apply(cls, config, model, out, code=0, **environment):
+        """Applies; the report as JSON."""
+        report = out.with_suffix(".json")
+        done = km.run("apply", config, model, "-o", out, "--report", report,
+                      env={"HF_HOME": str(cls.home), **environment})
+        assert done.code == code, done
+        return json.loads(report.read_text())
+
+    def write(self, name, text):
+        path = self.root / name
+        path.write_text(text)
+        return path
+
+    def load(self, path, **options):
+        options.setdefault("trusted_publishers", ["some-org"])
+        return kernelmap.load(path, cache=self.home / "hub", **options)
+
+    def test_traced_and_scripted_models_run_the_kernel(self):
+        for name, archive in ("traced", self.traced), ("scripted", self.scripted):
+            out = self.root / f"{name}.out.pt"
+            report = self.apply(self.config, archive, out)
+            self.assertEqual([s["action"] for s in report["sites"]], ["replaced"], report)
+            kernel = report["sites"][0]["kernel"]
+            self.assertEqual((kernel["repo"], kernel["revision"]), (sample.REPO, "1" * 40))
+            loaded = self.load(out)
+            self.assertIn("kernelmap_hub", str(loaded.act.graph))
+            torch.testing.assert_close(loaded(sample.IDS), self.model(sample.IDS), rtol=1e-5, atol=1e-6)
+
+    def test_cplusplus_runs_it_too(self):
+        done = km.run("verify", self.traced, self.out, *TRUST, env={"HF_HOME": str(self.home)})
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("act  SiluAndMul", done.stdout)
+        done = km.run("apply", self.config, self.traced, "-o", self.root / "verified.pt", "--verify",
+                      env={"HF_HOME": str(self.home)})
+        self.assertEqual(done.code, 0, done)
+
+    def test_what_an_archive_says_of_its_kernels(self):
+        with zipfile.ZipFile(self.out) as archive:
+            [name] = [n for n in archive.namelist() if n.endswith("kernelmap/adapters.json")]
+            text = archive.read(name).decode()
+        self.assertNotIn(str(self.root), text)
+        kernels = json.loads(text)
+        if validator := km.validator("adapters"):
+            validator.validate(kernels)
+        [kernel] = kernels["kernels"]
+        self.assertEqual((kernel["repo"], kernel["revision"], kernel["variant"], kernel["name"]),
+                         (sample.REPO, "1" * 40, sample.VARIANT, "SiluAndMul"))
+        [adapter] = kernel["adapters"]
+        self.assertTrue(adapter["op"].startswith("some_org_sample_11111111__SiluAndMul_"))
+        self.assertEqual(adapter["schema"], "(Tensor x) -> Tensor")
+
+    def test_the_same_inputs_give_the_same_bytes(self):
+        again = self.root / "again.pt"
+        self.apply(self.config, self.traced, again)
+        self.assertEqual(again.read_bytes(), self.out.read_bytes())
+
+    def test_applying_again_changes_nothing(self):
+        done = km.run("apply", self.config, self.out, "-o", self.root / "twice.pt", env={"HF_HOME": str(self.home)})
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("already", done.stdout)
+        self.assertEqual((self.root / "twice.pt").read_bytes(), self.out.read_bytes())
+
+    def test_a_loaded_model_can_be_saved_and_loaded(self):
+        loaded = self.load(self.out)
+        extra = {"kernelmap/adapters.json": ""}
+        torch.jit.load(str(self.out), _extra_files=extra)
+        saved = self.root / "saved.pt"
+        torch.jit.save(loaded, str(saved), _extra_files=extra)
+        self.assertTrue(torch.equal(self.load(saved)(sample.IDS), loaded(sample.IDS)))
+
+    def test_without_kernelmap_load_the_op_is_not_known(self):
+        done = sample.python(f"import torch; torch.ops.load_library({sample.RUNTIME!r}); torch.jit.load({str(self.out)!r})")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("kernelmap_hub::some_org_sample", done.stderr)
+
+    def test_several_versions_in_one_process(self):
+        config = self.write("v2.toml", CONFIG.replace("sample:", "sample@v2:"))
+        out = self.root / "v2.pt"
+        self.apply(config, self.traced, out)
+        one, two = self.load(self.out), self.load(out)
+        act = torch.randn(2, 3, 64)
+        torch.testing.assert_close(two.act(act), one.act(act) + 1)  # build two adds 1
+        self.assertTrue(torch.equal(self.load(self.out).act(act), one.act(act)))
+
+    def test_gradients_are_those_of_the_stock_code(self):
+        act = torch.randn(2, 3, 64, requires_grad=True)
+        with torch.enable_grad():
+            result = self.load(self.out).act(act)
+            [gradient] = torch.autograd.grad(result.sum(), act)
+            [stock] = torch.autograd.grad(sample.SiluAndMul()(act).sum(), act)
+        torch.testing.assert_close(gradient, stock)
+
+    def test_a_norm_with_attributes(self):
+        config = self.write("norm.toml", CONFIG.replace("SiluAndMul", "RMSNorm"))
+        for name in "llama", "qwen3.bf16":
+            out = self.root / f"norm.{name}.pt"
+            report = self.apply(config, km.model(name), out)
+            self.assertEqual({s["action"] for s in report["sites"]}, {"replaced"}, report)
+            self.assertEqual(len(report["sites"]), 5 if name == "llama" else 9)
+            done = km.run("verify", km.model(name), out, *TRUST, env={"HF_HOME": str(self.home)})
+            self.assertEqual(done.code, 0, done)
+
+    def test_a_function(self):
+        config = self.write("rotary.toml", CONFIG.replace("SiluAndMul = ", "rotary_pos_emb = ")
+                            .replace(":SiluAndMul", ":apply_rotary"))
+        out = self.root / "rotary.pt"
+        report = self.apply(config, km.model("llama"), out)
+        self.assertEqual([s["action"] for s in report["sites"]], ["replaced"] * 2, report)
+        done = km.run("verify", km.model("llama"), out, *TRUST, env={"HF_HOME": str(self.home)})
+        self.assertEqual(done.code, 0, done)
+        # The partial form is not what the repository's function computes.
+        report = self.apply(config, km.model("gpt_neox"), self.root / "partial.pt")
+        self.assertEqual({s["reason"]["code"] for s in report["sites"]}, {"other_form"}, report)
+
+    def test_a_local_kernel(self):
+        folder = sample.make_folder(self.root / "local", sample.ONE)
+        config = self.write("local.toml", f'use_local_kernel = true\n[kernel_mapping]\nSiluAndMul = "{folder}:SiluAndMul"\n')
+        out = self.root / "local.pt"
+        report = self.apply(config, self.traced, out)
+        self.assertEqual(report["sites"][0]["action"], "replaced", report)
+        self.assertNotIn(str(self.root).encode(), out.read_bytes())
+        with self.assertRaisesRegex(RuntimeError, "local_kernels"):
+            kernelmap.load(out)
+        loaded = kernelmap.load(out, local_kernels=[folder])
+        torch.testing.assert_close(loaded(sample.IDS), self.model(sample.IDS), rtol=1e-5, atol=1e-6)
+        done = km.run("verify", self.traced, out, "--local-kernel", folder)
+        self.assertEqual(done.code, 0, done)
+        done = km.run("apply", config, self.traced, "-o", self.root / "local2.pt", "--verify")
+        self.assertEqual(done.code, 0, done)
+        other = shutil.copytree(folder, self.root / "other")
+        (other / "build" / sample.VARIANT / "layers.py").write_text("")
+        done = km.run("verify", self.traced, out, "--local-kernel", other)
+        self.assertEqual(done.code, 1, done)
+
+    def test_what_cannot_be_used_stays_with_a_reason(self):
+        def reason(name, config=CONFIG):
+            path = self.write("reason.toml", config.replace(":SiluAndMul", ":" + name))
+            [site] = self.apply(path, self.traced, self.root / "reason.pt")["sites"]
+            self.assertEqual(site["action"], "fallback")
+            return site["reason"]["code"], site["reason"].get("difference", "") + site["reason"]["text"]
+
+        line = sample.LAYERS[:sample.LAYERS.index("**kwargs")].count("\n") + 1
+        self.assertEqual(reason("Kwargs"), ("python_only", f"its layers.py has `**kwargs` (line {line})"))
+        code, text = reason("Uncompilable")
+        self.assertEqual(code, "python_only")
+        self.assertIn("undefined value helper", text)
+        self.assertEqual(reason("Nothing")[0], "no_implementation")
+        self.assertEqual(reason("SiluAndMul", CONFIG.replace('["some-org"]', "[]"))[0], "not_trusted")
+
+    def test_code_that_fails_when_it_is_loaded(self):
+        for name, message in ("Impure", "changes `x.*in place"), ("UnknownOperation", "no operation nothing"):
+            config = self.write("bad.toml", CONFIG.replace(":SiluAndMul", ":" + name))
+            out = self.root / f"{name}.pt"
+            self.apply(config, self.traced, out)
+            with self.assertRaisesRegex(RuntimeError, f"some-org/sample:{name}`.*{message}"):
+                self.load(out)
+            with self.assertWarnsRegex(UserWarning, name):
+                loaded = self.load(out, on_missing="stock")
+            self.assertTrue(torch.equal(loaded(sample.IDS), torch.jit.load(str(self.traced))(sample.IDS)))
+
+
+if __name__ == "__main__":
+    unittest.main()
