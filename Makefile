@@ -5,6 +5,7 @@
 # make demo     setup, build, and a tour on two small models
 # make bench    setup, build, and the kernels and rewritten models timed against stock code
 # make fuzz     setup, and libFuzzer on all that reads text, SECONDS (600) each target; needs clang
+# make wheel    setup, build, and the Python wheel with the programs in it, in dist/
 # make format   clang-format on all C++ sources
 # make clean    remove the build folders
 #
@@ -14,7 +15,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build test demo bench fuzz format clean
+.PHONY: help setup build test demo bench fuzz wheel format clean
 help:
 	@sed -n 's/^# \?//p; /^$$/q' Makefile
 
@@ -38,8 +39,11 @@ SECONDS ?= 600
 fuzz: setup
 	@KM_TORCH_DIR=$(KM_TORCH_DIR) JOBS=$(JOBS) scripts/fuzz.sh $(SECONDS)
 
+wheel: build
+	@cmake --build --preset release --target wheel
+
 format:
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build build-debug build-sanitize build-fuzz demo-out
+	rm -rf build build-debug build-sanitize build-fuzz demo-out dist
