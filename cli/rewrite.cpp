@@ -40,19 +40,18 @@ std::string MakeEscaped(const std::string& path) {
   return out;
 }
 
-std::optional<Plan> ReadPlan(const std::optional<std::string>& config, const TargetFlags& flags,
-                             const std::string& model, int* exit_code) {
-  Compiled compiled = CompilePlan(config, flags);
+Compiled ReadPlan(const std::optional<std::string>& config, const Args& args,
+                  const std::string& model) {
+  Compiled compiled = CompilePlan(config, args.target, args.locked);
   PrintDiagnostics(compiled.diagnostics);
   if (!compiled.error.empty()) UsageError(compiled.error);
-  *exit_code = compiled.exit_code;
   // A broken archive is reported where it is read for good.
   if (const auto archive = Archive::Open(model); archive && compiled.plan && compiled.config) {
     if (const auto tree = ReadModuleTree(*archive)) {
       PrintDiagnostics(ModelPathFindings(*compiled.config, *tree, model));
     }
   }
-  return std::move(compiled.plan);
+  return compiled;
 }
 
 // An archive that the same plan made already goes out as it is.
@@ -105,8 +104,9 @@ int RunApply(const Args& args) {
   int exit_code = 0;
   std::optional<std::string> config;
   if (has_config) config = args.inputs.front();
-  const auto plan = ReadPlan(config, args.target, model, &exit_code);
-  if (!plan) return exit_code;
+  const Compiled compiled = ReadPlan(config, args, model);
+  const std::optional<Plan>& plan = compiled.plan;
+  if (!plan) return compiled.exit_code;
   ApplyOptions options;
   options.run_archive_code = args.run_archive_code;
   const ApplyResult result = Apply(*plan, model, options);
@@ -126,7 +126,9 @@ int RunApply(const Args& args) {
     exit_code = code;
   } else if (args.depfile) {
     std::string rule = MakeEscaped(args.output) + ":";
-    for (const std::string& input : args.inputs) rule += " " + MakeEscaped(input);
+    std::vector<std::string> inputs = args.inputs;
+    if (!compiled.lock_file.empty()) inputs.push_back(compiled.lock_file);
+    for (const std::string& input : inputs) rule += " " + MakeEscaped(input);
     if (const int depfile_code = WriteResult(*args.depfile, rule + "\n")) exit_code = depfile_code;
   }
   const int code = WriteResult("-", args.format == "json" ? json : ReportToText(applied.report));
@@ -134,11 +136,11 @@ int RunApply(const Args& args) {
 }
 
 int RunProve(const Args& args) {
-  int exit_code = 0;
   std::optional<std::string> config;
   if (!args.inputs.empty()) config = args.inputs.front();
-  auto plan = ReadPlan(config, args.target, args.model.value_or(""), &exit_code);
-  if (!plan) return exit_code;
+  Compiled compiled = ReadPlan(config, args, args.model.value_or(""));
+  std::optional<Plan>& plan = compiled.plan;
+  if (!plan) return compiled.exit_code;
   if (!args.model) return UsageError("--prove needs --model");
   const ApplyResult result = Apply(*plan, *args.model, {}, /*decide_only=*/true);
   if (result.error) return PrintError(*result.error);
@@ -185,19 +187,19 @@ const std::vector<Command>& RewriteCommands() {
   static const std::vector<Command> commands = {
       {"apply",
        "apply [CONFIG] MODEL -o OUT [--report FILE] [--verify [--inputs FILE]] [--strict] "
-       "[--depfile FILE]",
+       "[--locked] [--depfile FILE]",
        "rewrite a TorchScript archive, with a report",
        1,
        2,
        {Option::kTarget, Option::kOutput, Option::kReport, Option::kVerify, Option::kInputs,
-        Option::kStrict, Option::kDepfile, Option::kFormat, Option::kRunArchiveCode},
+        Option::kStrict, Option::kLocked, Option::kDepfile, Option::kFormat, Option::kRunArchiveCode},
        RunApply},
       {"plan",
-       "plan [CONFIG] --model MODEL --prove [--device D] [--format text|json] [-o FILE]",
+       "plan [CONFIG] --model MODEL --prove [--device D] [--locked] [--format text|json] [-o FILE]",
        "what apply would do at each site",
        0,
        1,
-       {Option::kTarget, Option::kModel, Option::kProve, Option::kFormat, Option::kOutput},
+       {Option::kTarget, Option::kModel, Option::kProve, Option::kLocked, Option::kFormat, Option::kOutput},
        RunProve},
       {"verify",
        "verify MODEL OUT [--inputs FILE] [--device D] [--trusted-publisher P] "

@@ -77,12 +77,14 @@ void CheckPolicy(const Config& config, const Environment& environment, Diagnosti
 Plan Resolve(const Config* config, const Target& target, const Environment& environment,
              const Store& store = EmptyStore);
 
-/// All of it. `locked`: what the lock file beside the config does not have just so is an error. `plan` is there unless there are errors; `exit_code` is then 1 for mistakes in the
-/// config, 2 for wrong flags and files that cannot be read (`error` then says which).
+/// All of it. `locked`: what the lock file beside the config does not have just so is an error.
+/// `plan` is there unless there are errors; `exit_code` is then 1 for mistakes in the config, 2 for
+/// wrong flags and files that cannot be read (`error` then says which).
 struct Compiled {
   std::optional<Plan> plan;
   std::optional<Config> config;  // beside a plan, when there is one
   std::vector<Diagnostic> diagnostics;  // warnings too
+  std::string lock_file;                // that the plan was held against
   std::string error;
   int exit_code = 0;
 };

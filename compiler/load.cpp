@@ -85,6 +85,7 @@ Compiled CompilePlan(const std::optional<std::string>& config_path, const Target
     compiled.exit_code = compiled.error.empty() ? 1 : 2;
     return compiled;
   }
+  compiled.lock_file = lock->source->name();
   std::vector<LockedKernel> found;
   compiled.plan = Resolve(config, *target, *environment, RecordingStore(store, 0, &found));
   Diagnostics differences(lock->source);

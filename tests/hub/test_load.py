@@ -157,6 +157,26 @@ class HubTest(unittest.TestCase):
         report = self.apply(config, km.model("gpt_neox"), self.root / "partial.pt")
         self.assertEqual({s["reason"]["code"] for s in report["sites"]}, {"other_form"}, report)
 
+    def test_locked(self):
+        folder = self.root / "locked"
+        folder.mkdir()
+        config, out, depfile = folder / "config.toml", folder / "out.pt", folder / "out.d"
+        config.write_text(CONFIG)
+        apply = ("apply", config, self.traced, "-o", out, "--locked", "--depfile", depfile)
+        done = km.run(*apply, env={"HF_HOME": str(self.home)})
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("kernelmap lock writes it", done.stderr)
+        self.assertEqual(km.run("lock", config, env={"HF_HOME": str(self.home)}).code, 0)
+        self.assertEqual(km.run(*apply, env={"HF_HOME": str(self.home)}).code, 0)
+        lock = folder / "kernelmap.lock"
+        self.assertEqual(depfile.read_text(), f"{out}: {config} {self.traced} {lock}\n")
+        out.unlink()
+        lock.write_text(lock.read_text().replace("1" * 40, "2" * 40))
+        done = km.run(*apply, env={"HF_HOME": str(self.home)})
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("KM0504", done.stderr)
+        self.assertFalse(out.exists())
+
     def test_a_local_kernel(self):
         folder = sample.make_folder(self.root / "local", sample.ONE)
         config = self.write("local.toml", f'use_local_kernel = true\n[kernel_mapping]\nSiluAndMul = "{folder}:SiluAndMul"\n')
