@@ -31,6 +31,14 @@ void AddTargetFlags(CLI::App* app, TargetFlags* flags) {
   app->add_option("--xpu", flags->xpu, "the version of XPU");
 }
 
+void AddTargets(CLI::App* app, Args* args) {
+  app->add_option("--target", args->targets,
+                  "DEVICE or DEVICE:CAPABILITY, as often as wanted: cpu, cuda:9.0")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
 void AddOption(Option option, CLI::App* app, Args* args) {
   switch (option) {
     case Option::kFormat:
@@ -81,12 +89,13 @@ void AddOption(Option option, CLI::App* app, Args* args) {
       app->add_flag("--locked", args->locked,
                     "an error where the store is not as kernelmap.lock beside the config has it");
       break;
+    case Option::kFetch:
+      AddTargets(app, args);
+      app->add_flag("--all-variants", args->all_variants,
+                    "every build of each kernel, whatever it is for");
+      break;
     case Option::kLock:
-      app->add_option("--target", args->targets,
-                      "DEVICE or DEVICE:CAPABILITY, as often as wanted: cpu, cuda:9.0")
-          ->expected(1)
-          ->take_all()
-          ->allow_extra_args(false);
+      AddTargets(app, args);
       app->add_option("--torch", args->target.torch, "the version that will run the model: 2.13");
       app->add_option("--cuda", args->target.cuda, "the version of CUDA, for targets on it: 13.0");
       app->add_option("--rocm", args->target.rocm, "the version of ROCm, for targets on it");

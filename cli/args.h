@@ -18,7 +18,8 @@ struct Args {
   std::string output = "-";
   bool strict = false;
   bool locked = false;
-  std::vector<std::string> targets;        // of lock: DEVICE[:CAPABILITY]
+  bool all_variants = false;               // of fetch
+  std::vector<std::string> targets;        // of lock and fetch: DEVICE[:CAPABILITY]
   std::optional<std::string> lock_output;  // of lock; nothing: beside the config
   bool prove = false;
   std::optional<std::string> model, report, depfile, inputs_file;
@@ -48,6 +49,7 @@ enum class Option {
   kLocked,
   kLock,
   kKernels,
+  kFetch,
 };
 
 struct Command {

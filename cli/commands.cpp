@@ -109,6 +109,14 @@ const std::vector<Command>& Commands() {
        1,
        {Option::kLock, Option::kStrict},
        RunLock},
+      {"fetch",
+       "fetch CONFIG [--target DEVICE[:CAPABILITY]]… [--device D] … [--all-variants] [--locked] "
+       "[--format text|json] [-o FILE]",
+       "download the kernels that a config can choose from the Hugging Face Hub",
+       1,
+       1,
+       {Option::kFetch, Option::kTarget, Option::kLocked, Option::kFormat, Option::kOutput},
+       RunFetch},
   };
   return commands;
 }

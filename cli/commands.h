@@ -13,6 +13,7 @@ int RunInspect(const Args& args);
 int RunExplain(const Args& args);
 int RunKernels(const Args& args);
 int RunLock(const Args& args);
+int RunFetch(const Args& args);
 
 /// In the order in which --help lists them.
 const std::vector<Command>& Commands();

@@ -1,52 +1,18 @@
 // kernelmap lock: writes kernelmap.lock.
 #include "compiler/lock.h"
 
-#include <algorithm>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/targets.h"
 #include "compiler/candidate.h"
 #include "compiler/plan_json.h"
 #include "compiler/reasons.h"
 
 namespace kernelmap {
 namespace {
-
-// The targets that the command line names, or the one that the config or this machine means.
-// Nothing, and diagnostics, where one is wrong.
-std::optional<std::vector<Target>> Targets(const Args& args, const Config& config,
-                                           std::vector<Diagnostic>* diagnostics) {
-  std::vector<std::optional<std::string>> words(args.targets.begin(), args.targets.end());
-  if (words.empty()) words.emplace_back();
-  std::vector<Target> targets;
-  for (const std::optional<std::string>& word : words) {
-    TargetFlags flags = args.target;
-    if (word) {
-      const size_t colon = std::min(word->find(':'), word->size());
-      flags.device = word->substr(0, colon);
-      if (colon < word->size()) flags.capability = word->substr(colon + 1);
-      // The versions are for the targets that have them.
-      if (flags.device != "cuda") flags.cuda.reset();
-      if (flags.device != "rocm") flags.rocm.reset();
-      if (flags.device != "xpu") flags.xpu.reset();
-    }
-    const std::optional<Target> target = ResolveTarget(flags, &config, diagnostics);
-    if (!target) return std::nullopt;
-    targets.push_back(*target);
-  }
-  const auto key = [](const Target& t) {
-    return std::tuple(t.device, t.capability, t.torch, t.cuda);
-  };
-  std::sort(targets.begin(), targets.end(),
-            [&](const Target& a, const Target& b) { return key(a) < key(b); });
-  targets.erase(std::unique(targets.begin(), targets.end(),
-                            [&](const Target& a, const Target& b) { return key(a) == key(b); }),
-                targets.end());
-  return targets;
-}
 
 // Warns of the config's own kernels that could not be locked. Inherited ones are in the file only.
 void WarnOfNothing(const Config& config, const Lock& lock, Diagnostics* diagnostics) {
@@ -107,7 +73,7 @@ int RunLock(const Args& args) {
     return 1;
   }
   const std::optional<Environment> environment = ReadEnvironment(&diagnostics, &error);
-  const auto targets = Targets(args, *loaded->config, &diagnostics);
+  const auto targets = TargetsOf(args, *loaded->config, &diagnostics);
   if (!environment || !targets) {
     PrintDiagnostics(diagnostics);
     return error.empty() ? 2 : UsageError(error);

@@ -27,6 +27,13 @@ struct FusionModule {
   std::string name, pattern;
 };
 
+/// A candidate that was tried and could not be used.
+struct RefusedCandidate {
+  std::string repo, revision;  // of the Hub; "" of others
+  bool specifiers = false;     // `revision` is version specifiers
+  Reason reason;
+};
+
 struct PlanEntry {
   std::string name;
   Decision decision = Decision::kFallback;
@@ -41,6 +48,7 @@ struct PlanEntry {
   std::optional<Position> source;
   bool from_config = false;  // the config itself maps the name (else it is inherited)
   std::vector<TraceStep> trace;
+  std::vector<RefusedCandidate> refused;  // in the order of the config
 };
 
 /// Classes that answer to a name beside those the catalogue knows: `[[model.layer]]`.

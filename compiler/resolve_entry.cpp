@@ -115,6 +115,7 @@ class EntryResolver {
         entry_.code = std::move(result.code);
         return std::move(entry_);
       }
+      AddRefused(candidate, *result.reason);
       if (!first) {
         Take(candidate);
         first = std::move(result);
@@ -130,6 +131,13 @@ class EntryResolver {
   std::string Written(const Value& value) const {
     if (!entry_.from_config) return "\"\"";
     return std::string(request_.config->source->Slice(value.span));
+  }
+
+  void AddRefused(const Candidate& candidate, const Reason& reason) {
+    const KernelRef& ref = candidate.ref;
+    const bool hub = ref.kind == KernelRef::Kind::kHub;
+    entry_.refused.push_back({hub ? ref.repo : "", WantedRevision(candidate, entry_.name),
+                              ref.revision && !ref.revision->comparisons.empty(), reason});
   }
 
   void Take(const Candidate& candidate) {

@@ -10,7 +10,10 @@ struct Hasher::Context {
 };
 
 Hasher::Hasher(Kind kind) : context_(std::make_unique<Context>()) {
-  EVP_DigestInit_ex(context_->evp, kind == Kind::kSha256 ? EVP_sha256() : EVP_sha512(), nullptr);
+  const EVP_MD* hash = kind == Kind::kSha1     ? EVP_sha1()
+                       : kind == Kind::kSha256 ? EVP_sha256()
+                                               : EVP_sha512();
+  EVP_DigestInit_ex(context_->evp, hash, nullptr);
 }
 
 Hasher::~Hasher() = default;

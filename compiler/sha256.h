@@ -12,7 +12,7 @@ std::string Sha256(std::string_view bytes);
 /// A hash of what is added to it, piece by piece.
 class Hasher {
  public:
-  enum class Kind { kSha256, kSha512 };
+  enum class Kind { kSha1, kSha256, kSha512 };
   explicit Hasher(Kind kind = Kind::kSha256);
   ~Hasher();
   Hasher(Hasher&&) noexcept;

@@ -52,4 +52,11 @@ bool RocmArchsHold(const std::vector<std::string>& archs, const Capability& capa
          });
 }
 
+bool ArchsHold(const std::string& backend, const std::vector<std::string>& archs,
+               const std::optional<Capability>& capability) {
+  if (!capability || archs.empty()) return true;
+  if (backend == "cuda") return CudaArchsHold(archs, *capability);
+  return backend != "rocm" || RocmArchsHold(archs, *capability);
+}
+
 }  // namespace kernelmap

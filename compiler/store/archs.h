@@ -1,6 +1,7 @@
 // The GPU architectures that a build says it is for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,10 @@ bool CudaArchsHold(const std::vector<std::string>& archs, const Capability& capa
 
 /// The same for ROCm: 9.4 is any of gfx940 to gfx94f, since a target says no more.
 bool RocmArchsHold(const std::vector<std::string>& archs, const Capability& capability);
+
+/// Whether a build whose metadata lists `archs` for `backend` runs on a capability; true where
+/// either says nothing, or the backend has no capabilities.
+bool ArchsHold(const std::string& backend, const std::vector<std::string>& archs,
+               const std::optional<Capability>& capability);
 
 }  // namespace kernelmap

@@ -19,34 +19,6 @@ constexpr int kMaxRefDepth = 8;
 
 const char* NotEmpty(const char* value) { return value && *value ? value : nullptr; }
 
-// `~` at the start, then $NAME and ${NAME}, as Python's expanduser and expandvars. What is not set
-// stays as it is written.
-std::string Expand(std::string text, const GetEnv& get_env) {
-  const char* home = NotEmpty(get_env("HOME"));
-  if (home && (text == "~" || text.starts_with("~/"))) text.replace(0, 1, home);
-  std::string expanded;
-  for (size_t i = 0; i < text.size();) {
-    const bool braces = text[i] == '$' && i + 1 < text.size() && text[i + 1] == '{';
-    size_t begin = i + (braces ? 2 : 1), end = begin;
-    if (text[i] == '$') {
-      while (end < text.size() &&
-             (text[end] == '_' || std::isalnum(static_cast<unsigned char>(text[end])))) {
-        ++end;
-      }
-    }
-    const bool whole =
-        end > begin && text[i] == '$' && (!braces || (end < text.size() && text[end] == '}'));
-    const char* value = whole ? get_env(text.substr(begin, end - begin).c_str()) : nullptr;
-    if (value) {
-      expanded += value;
-      i = end + (braces ? 1 : 0);
-    } else {
-      expanded += text[i++];
-    }
-  }
-  return expanded;
-}
-
 std::string FolderName(std::string_view prefix, std::string repo) {
   repo.replace(repo.find('/'), 1, "--");
   return std::string(prefix) + repo;
@@ -137,16 +109,46 @@ bool IsRefName(const std::string& name) {
 
 }  // namespace
 
+std::string ExpandPath(std::string text, const GetEnv& get_env) {
+  const char* home = NotEmpty(get_env("HOME"));
+  if (home && (text == "~" || text.starts_with("~/"))) text.replace(0, 1, home);
+  std::string expanded;
+  for (size_t i = 0; i < text.size();) {
+    const bool braces = text[i] == '$' && i + 1 < text.size() && text[i + 1] == '{';
+    size_t begin = i + (braces ? 2 : 1), end = begin;
+    if (text[i] == '$') {
+      while (end < text.size() &&
+             (text[end] == '_' || std::isalnum(static_cast<unsigned char>(text[end])))) {
+        ++end;
+      }
+    }
+    const bool whole =
+        end > begin && text[i] == '$' && (!braces || (end < text.size() && text[end] == '}'));
+    const char* value = whole ? get_env(text.substr(begin, end - begin).c_str()) : nullptr;
+    if (value) {
+      expanded += value;
+      i = end + (braces ? 1 : 0);
+    } else {
+      expanded += text[i++];
+    }
+  }
+  return expanded;
+}
+
+std::string HuggingFaceHome(const GetEnv& get_env) {
+  if (const char* value = NotEmpty(get_env("HF_HOME"))) return ExpandPath(value, get_env);
+  if (const char* value = NotEmpty(get_env("XDG_CACHE_HOME"))) {
+    return ExpandPath(value, get_env) + "/huggingface";
+  }
+  return ExpandPath("~/.cache/huggingface", get_env);
+}
+
 std::string CacheFolder(const GetEnv& get_env) {
   if (const char* value = NotEmpty(get_env("KERNELS_CACHE"))) return value;
   for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-    if (const char* value = NotEmpty(get_env(name))) return Expand(value, get_env);
+    if (const char* value = NotEmpty(get_env(name))) return ExpandPath(value, get_env);
   }
-  if (const char* value = NotEmpty(get_env("HF_HOME"))) return Expand(value, get_env) + "/hub";
-  if (const char* value = NotEmpty(get_env("XDG_CACHE_HOME"))) {
-    return Expand(value, get_env) + "/huggingface/hub";
-  }
-  return Expand("~/.cache/huggingface/hub", get_env);
+  return HuggingFaceHome(get_env) + "/hub";
 }
 
 std::vector<std::string> CachedRepositories(const std::string& cache, FolderError* error) {
@@ -246,6 +248,15 @@ std::optional<CachedCommit> FindCommit(const std::vector<Folder>& repository,
                                  (commit == name ? "" : ", which `" + Visible(name) + "` means"));
   }
   return CachedCommit{commit, folder};
+}
+
+std::optional<size_t> PickRef(const std::vector<std::string>& names, const std::string& revision,
+                              const std::vector<Comparison>& comparisons) {
+  if (!comparisons.empty()) return PickVersion(names, comparisons);
+  const auto same = std::find(names.begin(), names.end(), revision);
+  if (same != names.end()) return static_cast<size_t>(same - names.begin());
+  const std::optional<int64_t> number = WholeNumber(revision);
+  return number ? PickNumber(names, *number) : std::nullopt;
 }
 
 bool IsCommit(std::string_view text) {

@@ -16,6 +16,13 @@ namespace kernelmap {
 
 using GetEnv = std::function<const char*(const char*)>;
 
+/// `~` at the start, then $NAME and ${NAME}, as Python's expanduser and expandvars. What is not set
+/// stays as it is written.
+std::string ExpandPath(std::string text, const GetEnv& get_env);
+
+/// HF_HOME, XDG_CACHE_HOME/huggingface or ~/.cache/huggingface.
+std::string HuggingFaceHome(const GetEnv& get_env);
+
 /// The folder of the cache, as the Python libraries find it: KERNELS_CACHE, HF_HUB_CACHE,
 /// HUGGINGFACE_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub.
 /// Empty variables count as unset. In all but the first, `~` and `$NAME` are expanded.
@@ -49,6 +56,11 @@ std::optional<CachedCommit> FindCommit(const std::vector<Folder>& repository,
                                        const std::string& revision,
                                        const std::vector<Comparison>& comparisons,
                                        const std::string& label, Reason* reason);
+
+/// The place in `names` of the ref that a revision means: the highest version that satisfies
+/// `comparisons`, where there are any; the ref of that name; `v3` in another spelling.
+std::optional<size_t> PickRef(const std::vector<std::string>& names, const std::string& revision,
+                              const std::vector<Comparison>& comparisons);
 
 /// Whether a text is a full commit: 40 lower-case hexadecimal digits.
 bool IsCommit(std::string_view text);

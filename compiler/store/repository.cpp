@@ -19,6 +19,7 @@ namespace {
 constexpr size_t kMaxRedirects = 8;
 constexpr int kMaxDependencies = 32;  // of all kernels that one needs
 constexpr size_t kMaxShown = 40;      // variants in a trace
+constexpr const char* kFix = "; `kernelmap fetch CONFIG` downloads it";
 
 // One search: through redirects to a variant, and for the kernels that it needs, which are found
 // by searches of their own.
@@ -52,12 +53,15 @@ class Finder {
       const std::string label = label_ = repo + "@" + revision;
       repository_ = OpenRepository(request_.cache, repo);
       if (repository_.empty()) {
-        return Fail("present", "not_found", "`" + label + "` is not in the store");
+        return Fail("present", "not_found", "`" + label + "` is not in the store" + kFix);
       }
       Pass("present", "`" + repo + "` is in the store");
       Reason reason;
       const auto commit = FindCommit(repository_, revision, comparisons, repo, &reason);
-      if (!commit) return Fail("revision", reason.code, reason.text);
+      if (!commit) {
+        return Fail("revision", reason.code,
+                    reason.text + (reason.code == "not_found" ? kFix : ""));
+      }
       Pass("revision", "`" + label + "` is commit " + commit->commit);
       folder_ = commit->folder;
       found_.repo = repo;
@@ -189,9 +193,7 @@ class Finder {
                   what + " is for " + metadata.backend + ", not for " + backend);
     }
     if (!request_.capability || metadata.archs.empty() || metadata.backend != backend) return true;
-    const bool holds = backend == "cuda"   ? CudaArchsHold(metadata.archs, *request_.capability)
-                       : backend == "rocm" ? RocmArchsHold(metadata.archs, *request_.capability)
-                                           : true;
+    const bool holds = ArchsHold(backend, metadata.archs, request_.capability);
     std::string archs;
     for (const std::string& arch : metadata.archs) archs += (archs.empty() ? "" : ", ") + arch;
     const std::string capability = CapabilityText(request_.capability);

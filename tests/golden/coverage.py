@@ -1,5 +1,5 @@
 """Fails for a diagnostic code that no golden case shows, and for a reason that the resolver gives
-and neither a golden case nor a test in tests/compiler/ shows.
+and neither a golden case nor a test in tests/compiler/ or tests/fetch/ shows.
 
 coverage.py SOURCE_FOLDER
 """
@@ -21,9 +21,11 @@ if len(codes) != len(set(codes)):
 reasons = re.findall(r"KM_REASON\((\w+),", (root / "compiler/reasons.def").read_text())
 resolver = "".join(path.read_text() for path in
                    (root / "compiler/resolve.cpp", root / "compiler/candidate.cpp",
-                    *(root / "compiler/store").glob("*.cpp")))
+                    *(root / "compiler/store").glob("*.cpp"),
+                    *(root / "compiler/hub").glob("*.cpp")))
 given = [reason for reason in reasons if f'"{reason}"' in resolver]
-tests = "".join(path.read_text() for path in (root / "tests/compiler").glob("*_test.cpp"))
+tests = "".join(path.read_text() for path in (*(root / "tests/compiler").glob("*_test.cpp"),
+                                              *(root / "tests/fetch").glob("test_*.py")))
 missing += [reason for reason in given
             if f"[{reason}]" not in shown and f'"{reason}"' not in tests]
 

@@ -10,6 +10,7 @@ A case is one file. Lines before the first section are a comment; a section star
   === example NAME          a file of examples/, copied
   === cache                 the Hugging Face cache of hub.py as hf/, in place of none; x86_64-linux
                             in the case stands for the machine that runs it
+  === hub                   the server of tests/fetch/ is the Hub; lines are faults (faults_of_cases.py)
   === stdin                 standard input
   === exit, stdout, stderr  what is expected
   === output NAME           the expected content of a file that the command writes
@@ -26,6 +27,8 @@ import sys
 import tempfile
 
 import hub
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fetch"))
 
 WRITTEN = "x86_64-linux"
 EXPECTED = ("exit", "stdout", "stderr", "output")
@@ -62,9 +65,22 @@ def visible(data):
 
 def run(program, examples, path):
     comment, sections = parse(path)
-    here = hub.SYSTEM if any(name == "cache" for name, _, _ in sections) else WRITTEN
+    faults = [text for name, _, text in sections if name == "hub"]
+    if not faults:
+        return run_case(program, examples, path, comment, sections, {})
+    import faults_of_cases
+    with faults_of_cases.server(faults[0]) as server:
+        return run_case(program, examples, path, comment, sections,
+                        {"HF_ENDPOINT": server.endpoint, "HF_HUB_DOWNLOAD_TIMEOUT": "1",
+                         "NO_PROXY": "*"})
+
+
+def run_case(program, examples, path, comment, sections, environment):
+    here = hub.SYSTEM if any(name in ("cache", "hub") for name, _, _ in sections) else WRITTEN
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "HOME")}
     env["HF_HOME"] = "hf"  # never the user's own cache
+    env["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nor the real Hub
+    env.update(environment)
     args, stdin = [], b""
     with tempfile.TemporaryDirectory() as folder:
         for name, words, text in sections:

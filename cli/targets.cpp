@@ -1,0 +1,40 @@
+#include "cli/targets.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+namespace kernelmap {
+
+std::optional<std::vector<Target>> TargetsOf(const Args& args, const Config& config,
+                                             std::vector<Diagnostic>* diagnostics) {
+  std::vector<std::optional<std::string>> words(args.targets.begin(), args.targets.end());
+  if (words.empty()) words.emplace_back();
+  std::vector<Target> targets;
+  for (const std::optional<std::string>& word : words) {
+    TargetFlags flags = args.target;
+    if (word) {
+      const size_t colon = std::min(word->find(':'), word->size());
+      flags.device = word->substr(0, colon);
+      if (colon < word->size()) flags.capability = word->substr(colon + 1);
+      // The versions are for the targets that have them.
+      if (flags.device != "cuda") flags.cuda.reset();
+      if (flags.device != "rocm") flags.rocm.reset();
+      if (flags.device != "xpu") flags.xpu.reset();
+    }
+    const std::optional<Target> target = ResolveTarget(flags, &config, diagnostics);
+    if (!target) return std::nullopt;
+    targets.push_back(*target);
+  }
+  const auto key = [](const Target& t) {
+    return std::tuple(t.device, t.capability, t.torch, t.cuda);
+  };
+  std::sort(targets.begin(), targets.end(),
+            [&](const Target& a, const Target& b) { return key(a) < key(b); });
+  targets.erase(std::unique(targets.begin(), targets.end(),
+                            [&](const Target& a, const Target& b) { return key(a) == key(b); }),
+                targets.end());
+  return targets;
+}
+
+}  // namespace kernelmap

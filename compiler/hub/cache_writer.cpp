@@ -1,0 +1,337 @@
+#include "compiler/hub/cache_writer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "compiler/sha256.h"
+
+namespace kernelmap {
+namespace {
+
+constexpr std::chrono::milliseconds kStep(50);
+
+Reason CannotWrite(const std::string& what) {
+  const int error = errno;
+  if (error == ELOOP || error == ENOTDIR) {
+    return {"unsafe_path", "`" + Visible(what) + "` of the cache is no folder or file of its own",
+            ""};
+  }
+  return {"cannot_write",
+          "`" + Visible(what) + "` of the cache cannot be written: " + std::strerror(error), ""};
+}
+
+std::vector<std::string> PartsOf(std::string_view path) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t slash = path.find('/');
+    parts.emplace_back(path.substr(0, slash));
+    if (slash == std::string_view::npos) return parts;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+Descriptor OpenFolder(const Descriptor& at, const std::string& name) {
+  return Descriptor(
+      openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// The folder at `path`, made where it is not there.
+Descriptor MakeFolder(const Descriptor& from, std::string_view path, Reason* reason) {
+  Descriptor at(openat(from.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (path.empty()) return at;
+  for (const std::string& part : PartsOf(path)) {
+    Descriptor next = OpenFolder(at, part);
+    if (!next && errno == ENOENT &&
+        (mkdirat(at.get(), part.c_str(), 0777) == 0 || errno == EEXIST)) {
+      next = OpenFolder(at, part);
+    }
+    if (!next) {
+      *reason = CannotWrite(std::string(path));
+      return Descriptor();
+    }
+    at = std::move(next);
+  }
+  return at;
+}
+
+std::string RandomName() {
+  std::random_device device;
+  const uint32_t bits = device();
+  return ToHex({reinterpret_cast<const char*>(&bits), sizeof bits});
+}
+
+std::string FolderOf(std::string repo) {
+  repo.replace(repo.find('/'), 1, "--");
+  return "kernels--" + repo;
+}
+
+std::string LeafOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// What the link to a file's blob says, from its place in a snapshot.
+std::string TargetOf(const HubFile& file) {
+  std::string target = "../../";
+  for (const char c : file.path) target += c == '/' ? "../" : "";
+  return target + "blobs/" + file.digest;
+}
+
+// A folder that this process made, of links and folders.
+void RemoveFolder(const Descriptor& parent, const std::string& name) {
+  const Descriptor folder = OpenFolder(parent, name);
+  DIR* stream = folder ? fdopendir(dup(folder.get())) : nullptr;
+  if (!stream) return;
+  while (const dirent* entry = readdir(stream)) {
+    const std::string below = entry->d_name;
+    if (below == "." || below == "..") continue;
+    if (unlinkat(folder.get(), below.c_str(), 0) != 0) RemoveFolder(folder, below);
+  }
+  closedir(stream);
+  unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
+}
+
+}  // namespace
+
+bool HasContent(const Descriptor& descriptor, const HubFile& file) {
+  struct stat status {};
+  if (fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<uint64_t>(status.st_size) != file.size) {
+    return false;
+  }
+  const bool git = file.digest.size() == 40;
+  Hasher hasher(git ? Hasher::Kind::kSha1 : Hasher::Kind::kSha256);
+  if (git) {
+    hasher.Add("blob " + std::to_string(file.size));
+    hasher.Add({"\0", 1});
+  }
+  std::string buffer(1 << 18, '\0');
+  uint64_t done = 0;
+  while (done < file.size) {
+    const ssize_t got =
+        pread(descriptor.get(), buffer.data(), buffer.size(), static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    hasher.Add({buffer.data(), static_cast<size_t>(got)});
+    done += static_cast<uint64_t>(got);
+  }
+  return done == file.size && ToHex(hasher.Finish()) == file.digest;
+}
+
+std::optional<CacheWriter> CacheWriter::Open(const std::string& cache, const std::string& repo,
+                                             Reason* reason) {
+  std::error_code error;
+  std::filesystem::create_directories(cache, error);
+  // The cache itself is the caller's choice: links in its own path are followed.
+  const Descriptor root(open(cache.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) {
+    *reason = Reason{"cannot_write",
+                     std::string("the folder of the cache cannot be opened: ") +
+                         std::strerror(error ? error.value() : errno),
+                     ""};
+    return std::nullopt;
+  }
+  CacheWriter writer;
+  writer.repo_ = MakeFolder(root, FolderOf(repo), reason);
+  if (writer.repo_) writer.blobs_ = MakeFolder(writer.repo_, "blobs", reason);
+  if (writer.blobs_) writer.locks_ = MakeFolder(root, ".locks/" + FolderOf(repo), reason);
+  if (!writer.locks_) return std::nullopt;
+  return writer;
+}
+
+std::optional<CacheWriter::BlobLock> CacheWriter::Lock(const std::string& digest,
+                                                       std::chrono::seconds patience,
+                                                       const std::atomic<bool>& stop,
+                                                       Reason* reason) const {
+  const std::string name = digest + ".lock", partial = digest + ".incomplete";
+  const auto start = std::chrono::steady_clock::now();
+  auto moved = start;
+  off_t size = -1;
+  while (true) {
+    Descriptor file(openat(locks_.get(), name.c_str(),
+                           O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0664));
+    if (!file) return *reason = CannotWrite(".locks/" + name), std::nullopt;
+    struct stat status {};
+    // Others who share the cache wait for it too, as with the Python library.
+    if (fstat(file.get(), &status) == 0 && status.st_uid == geteuid()) fchmod(file.get(), 0664);
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+      // One that was removed meanwhile locks nothing.
+      if (fstat(file.get(), &status) == 0 && status.st_nlink > 0) {
+        return BlobLock{std::move(file), true};
+      }
+      continue;
+    }
+    if (errno != EWOULDBLOCK && errno != EACCES && errno != EINTR)
+      return BlobLock{std::move(file), false};
+    const auto now = std::chrono::steady_clock::now();
+    if (fstatat(blobs_.get(), partial.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_size != size) {
+      size = status.st_size;
+      moved = now;
+    }
+    if (now - moved > patience) {
+      *reason = {"busy", "another process holds the lock of a file, but writes nothing", ""};
+      return std::nullopt;
+    }
+    if (stop) {
+      *reason = {"stopped", "something else failed", ""};
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(kStep);
+  }
+}
+
+bool CacheWriter::HasBlob(const HubFile& file) const {
+  const Descriptor blob(openat(blobs_.get(), file.digest.c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return blob && HasContent(blob, file);
+}
+
+Descriptor CacheWriter::OpenPartial(const HubFile& file, bool locked, std::string* name,
+                                    Reason* reason) const {
+  // Without a lock nobody else may have the same name.
+  *name = file.digest + (locked ? "" : "." + RandomName()) + ".incomplete";
+  for (int tries = 0; tries < 2; ++tries) {
+    Descriptor partial(openat(blobs_.get(), name->c_str(),
+                              O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                              0666));
+    struct stat status {};
+    // With a second name it would be written there too.
+    const bool fine = partial && fstat(partial.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                      status.st_nlink == 1;
+    if (fine) return partial;
+    if (tries == 1 || unlinkat(blobs_.get(), name->c_str(), 0) != 0) break;
+  }
+  *reason = CannotWrite("blobs/" + *name);
+  return Descriptor();
+}
+
+bool CacheWriter::FinishPartial(const Descriptor& file, const std::string& name,
+                                const std::string& digest, Reason* reason) const {
+  if (fsync(file.get()) != 0 ||
+      renameat(blobs_.get(), name.c_str(), blobs_.get(), digest.c_str()) != 0) {
+    return *reason = CannotWrite("blobs/" + digest), false;
+  }
+  fsync(blobs_.get());
+  return true;
+}
+
+void CacheWriter::RemovePartial(const std::string& name) const {
+  unlinkat(blobs_.get(), name.c_str(), 0);
+}
+
+bool CacheWriter::Link(const std::string& commit, const std::vector<HubFile>& files,
+                       Reason* reason) const {
+  const Descriptor snapshot = MakeFolder(repo_, "snapshots/" + commit, reason);
+  if (!snapshot) return false;
+  std::map<std::string, std::vector<HubFile>> builds;  // "" of what is in none
+  for (const HubFile& file : files) {
+    const size_t slash = file.path.starts_with("build/") ? file.path.find('/', 6) : file.path.npos;
+    builds[slash == file.path.npos ? "" : file.path.substr(0, slash)].push_back(file);
+  }
+  for (const auto& [build, members] : builds) {
+    bool done = false;
+    if (!build.empty() && !LinkNewBuild(snapshot, build, members, &done, reason)) return false;
+    for (const HubFile& file : members) {
+      if (!done && !LinkOne(snapshot, file, reason)) return false;
+    }
+  }
+  fsync(snapshot.get());
+  return true;
+}
+
+bool CacheWriter::LinkNewBuild(const Descriptor& snapshot, const std::string& build,
+                               const std::vector<HubFile>& files, bool* done,
+                               Reason* reason) const {
+  struct stat status {};
+  if (fstatat(snapshot.get(), build.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  const Descriptor parent = MakeFolder(snapshot, "build", reason);
+  // Beside the blobs: among the builds it would be one.
+  const std::string name = "build." + RandomName() + ".tmp";
+  const Descriptor folder = parent ? MakeFolder(blobs_, name, reason) : Descriptor();
+  if (!folder) return false;
+  for (const HubFile& file : files) {
+    const std::string path = file.path.substr(build.size() + 1);
+    const size_t slash = path.rfind('/');
+    const Descriptor below =
+        MakeFolder(folder, slash == path.npos ? "" : path.substr(0, slash), reason);
+    if (!below) return false;
+    if (symlinkat(TargetOf(file).c_str(), below.get(), LeafOf(path).c_str()) != 0) {
+      return *reason = CannotWrite(file.path), false;
+    }
+    fsync(below.get());
+  }
+  fsync(folder.get());
+  *done = renameat(blobs_.get(), name.c_str(), parent.get(), LeafOf(build).c_str()) == 0;
+  if (*done) {
+    fsync(parent.get());
+  } else {  // another process was faster
+    RemoveFolder(blobs_, name);
+  }
+  return true;
+}
+
+bool CacheWriter::LinkOne(const Descriptor& snapshot, const HubFile& file, Reason* reason) const {
+  const size_t slash = file.path.rfind('/');
+  const Descriptor folder =
+      MakeFolder(snapshot, slash == file.path.npos ? "" : file.path.substr(0, slash), reason);
+  if (!folder) return false;
+  const std::string leaf = LeafOf(file.path), target = TargetOf(file);
+  char now[PATH_MAX];
+  const ssize_t length = readlinkat(folder.get(), leaf.c_str(), now, sizeof now);
+  if (length >= 0 && target == std::string_view(now, static_cast<size_t>(length))) return true;
+  // Beside the blobs: a stranger among a build's files would make the build another.
+  const std::string name = file.digest + "." + RandomName() + ".link";
+  if (symlinkat(target.c_str(), blobs_.get(), name.c_str()) != 0 ||
+      renameat(blobs_.get(), name.c_str(), folder.get(), leaf.c_str()) != 0) {
+    *reason = CannotWrite(file.path);
+    unlinkat(blobs_.get(), name.c_str(), 0);
+    return false;
+  }
+  fsync(folder.get());
+  return true;
+}
+
+bool CacheWriter::WriteRef(const std::string& name, const std::string& commit,
+                           Reason* reason) const {
+  const std::string path = "refs/" + name;
+  const size_t slash = path.rfind('/');
+  const Descriptor folder = MakeFolder(repo_, path.substr(0, slash), reason);
+  if (!folder) return false;
+  // Beside the blobs too: in refs/ it would be a ref.
+  const std::string temporary = "ref." + RandomName() + ".tmp";
+  const Descriptor file(openat(blobs_.get(), temporary.c_str(),
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  const bool written =
+      file &&
+      write(file.get(), commit.data(), commit.size()) == static_cast<ssize_t>(commit.size()) &&
+      fsync(file.get()) == 0 &&
+      renameat(blobs_.get(), temporary.c_str(), folder.get(), path.substr(slash + 1).c_str()) == 0;
+  if (!written) {
+    *reason = CannotWrite(path);
+    if (file) unlinkat(blobs_.get(), temporary.c_str(), 0);
+    return false;
+  }
+  fsync(folder.get());
+  return true;
+}
+
+std::optional<uint64_t> CacheWriter::FreeBytes() const {
+  struct statvfs status {};
+  if (fstatvfs(blobs_.get(), &status) != 0) return std::nullopt;
+  return static_cast<uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+}  // namespace kernelmap
