@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxRefs = 10000;
 constexpr size_t kMaxFiles = 100000;
-constexpr int kMaxPages = 500;
+constexpr int kMaxPages = 200;
 constexpr size_t kMaxPath = 1024, kMaxName = 255;
 constexpr size_t kMaxFolders = 20;
 
@@ -157,6 +157,7 @@ std::optional<std::vector<HubFile>> HubTree(HttpClient* http, const HubSettings&
     if (!root) return std::nullopt;
     if (!root->Is(Node::Kind::kArray)) return *reason = NotUnderstood(repo, what), std::nullopt;
     for (const Node& entry : root->items) {
+      if (!entry.Is(Node::Kind::kTable)) return *reason = NotUnderstood(repo, what), std::nullopt;
       if (TextOf(entry, "type") != "file") continue;
       HubFile file;
       if (!ReadFile(entry, &file)) return *reason = NotUnderstood(repo, what), std::nullopt;
@@ -172,6 +173,10 @@ std::optional<std::vector<HubFile>> HubTree(HttpClient* http, const HubSettings&
         return fail("bad_response",
                     "the Hub lists `" + Visible(path) + "` of `" + repo + "` twice");
       }
+    }
+    std::string why;
+    if (!next.empty() && (next = Follow(url, next, &why)).empty()) {
+      return fail("bad_response", "the Hub's list of the files of `" + repo + "` leads " + why);
     }
     url = std::move(next);
   }

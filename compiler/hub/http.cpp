@@ -106,6 +106,21 @@ std::string UrlEncode(std::string_view text, bool slashes) {
   return encoded;
 }
 
+std::string Follow(const std::string& from, const std::string& to, std::string* why) {
+  const Url url = to.empty() ? nullptr : ParseUrl(to, from);
+  const std::optional<Origin> target = url ? OriginOf(url.get()) : std::nullopt;
+  if (!target) {
+    *why = "to something other than an http or https URL";
+    return "";
+  }
+  const std::optional<Origin> origin = OriginOf(from);
+  if (origin && origin->scheme == "https" && target->scheme != "https") {
+    *why = "from https to http";
+    return "";
+  }
+  return PartOf(url.get(), CURLUPART_URL);
+}
+
 // What the callbacks of one transfer share.
 struct HttpClient::Transfer {
   const HttpRequest& request;
@@ -289,13 +304,10 @@ HttpAnswer HttpClient::Get(const HttpRequest& request) {
       return answer;
     };
     if (redirects == kMaxRedirects) return refuse("on and on");
-    const Url next = to.empty() ? nullptr : ParseUrl(to, url);
-    const std::optional<Origin> target = next ? OriginOf(next.get()) : std::nullopt;
-    if (!target) return refuse("to something other than an http or https URL");
-    if (from && from->scheme == "https" && target->scheme != "https") {
-      return refuse("from https to http");
-    }
-    url = PartOf(next.get(), CURLUPART_URL);
+    std::string why;
+    to = Follow(url, to, &why);
+    if (to.empty()) return refuse(why);
+    url = std::move(to);
   }
 }
 

@@ -23,6 +23,11 @@ struct Origin {
 /// Nothing where the text is no http or https URL, or names a user.
 std::optional<Origin> OriginOf(const std::string& url);
 
+/// Where a URL of an answer leads, which may be relative to the URL `from` that was asked for.
+/// Nothing, and why, to follow "leads", where it is not followed: anything but http and https, and
+/// http from https.
+std::string Follow(const std::string& from, const std::string& to, std::string* why);
+
 /// Text as part of a path of a URL; slashes stay where `slashes` says so.
 std::string UrlEncode(std::string_view text, bool slashes);
 
@@ -53,7 +58,7 @@ struct HttpAnswer {
   std::string error_code;     // X-Error-Code of the Hub
   std::string repo_commit;    // X-Repo-Commit
   std::string content_range;  // Content-Range
-  std::string next;           // the URL of Link's rel="next"
+  std::string next;           // Link's rel="next", as it is
   uint64_t retry_after = 0;   // seconds
   bool sent_token = false;    // with any of the requests
 };
