@@ -1,13 +1,12 @@
 #include "compiler/hub/http.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <thread>
 #include <utility>
 
+#include "compiler/hub/curl.h"
 #include "compiler/store/folder.h"
 
 namespace kernelmap {
@@ -23,24 +22,26 @@ constexpr long kSlowBytes = 1000;  // a second; slower for `stall_seconds` is st
 constexpr long kWholeSeconds = 120;
 
 struct UrlDeleter {
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+  void operator()(CURLU* url) const { LoadCurl()->url_cleanup(url); }
 };
 using Url = std::unique_ptr<CURLU, UrlDeleter>;
 
 std::string PartOf(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, flags) != CURLUE_OK || !text) return "";
+  if (LoadCurl()->url_get(url, part, &text, flags) != CURLUE_OK || !text) return "";
   std::string copy = text;
-  curl_free(text);
+  LoadCurl()->free(text);
   return copy;
 }
 
 Url ParseUrl(const std::string& text, const std::string& base = "") {
-  Url url(curl_url());
+  if (!LoadCurl()) return nullptr;
+  Url url(LoadCurl()->url());
   if (!url || text.find('\0') != std::string::npos) return nullptr;
   for (const std::string* one : {&base, &text}) {
     if (one == &base && base.empty()) continue;
-    if (curl_url_set(url.get(), CURLUPART_URL, one->c_str(), CURLU_DISALLOW_USER) != CURLUE_OK) {
+    if (LoadCurl()->url_set(url.get(), CURLUPART_URL, one->c_str(), CURLU_DISALLOW_USER) !=
+        CURLUE_OK) {
       return nullptr;
     }
   }
@@ -55,11 +56,6 @@ std::optional<Origin> OriginOf(CURLU* url) {
   }
   for (char& c : origin.host) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return origin;
-}
-
-void InitCurl() {
-  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
-  (void)code;
 }
 
 std::string Lower(std::string_view text) {
@@ -84,6 +80,8 @@ std::string NextLink(std::string_view value) {
 }
 
 }  // namespace
+
+bool HasHttp() { return LoadCurl() != nullptr; }
 
 std::optional<Origin> OriginOf(const std::string& url) {
   const Url parsed = ParseUrl(url);
@@ -134,7 +132,7 @@ struct HttpClient::Transfer {
 
   long Status() const {
     long status = 0;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    LoadCurl()->easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     return status;
   }
 
@@ -189,12 +187,11 @@ struct HttpClient::Transfer {
 
 HttpClient::HttpClient(const HubSettings& settings, const std::atomic<bool>* stop)
     : settings_(settings), stop_(stop), endpoint_(OriginOf(settings.endpoint)) {
-  InitCurl();
-  curl_ = curl_easy_init();
+  curl_ = LoadCurl() ? LoadCurl()->easy_init() : nullptr;
 }
 
 HttpClient::~HttpClient() {
-  if (curl_) curl_easy_cleanup(curl_);
+  if (curl_) LoadCurl()->easy_cleanup(curl_);
 }
 
 HttpAnswer HttpClient::GetOnce(const HttpRequest& request, const std::string& url,
@@ -205,42 +202,43 @@ HttpAnswer HttpClient::GetOnce(const HttpRequest& request, const std::string& ur
     failed.text = "libcurl does not start";
     return failed;
   }
+  const Curl& lib = *LoadCurl();
   CURL* curl = curl_;
-  curl_easy_reset(curl);
+  lib.easy_reset(curl);
   Transfer transfer{request, curl, stop_, {}, {}};
-  curl_slist* headers = curl_slist_append(nullptr, "Accept-Encoding: identity");
+  curl_slist* headers = lib.slist_append(nullptr, "Accept-Encoding: identity");
   if (!settings_.token.empty() && OriginOf(url) == endpoint_) {
-    headers = curl_slist_append(headers, ("Authorization: Bearer " + settings_.token).c_str());
+    headers = lib.slist_append(headers, ("Authorization: Bearer " + settings_.token).c_str());
     transfer.answer.sent_token = true;
   }
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(curl, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kSlowBytes);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, settings_.stall_seconds);
-  if (request.whole_time) curl_easy_setopt(curl, CURLOPT_TIMEOUT, kWholeSeconds);
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, settings_.user_agent.c_str());
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-  if (!settings_.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, settings_.ca_file.c_str());
+  lib.easy_setopt(curl, CURLOPT_URL, url.c_str());
+  lib.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  lib.easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+  lib.easy_setopt(curl, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+  lib.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  lib.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  lib.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kSlowBytes);
+  lib.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, settings_.stall_seconds);
+  if (request.whole_time) lib.easy_setopt(curl, CURLOPT_TIMEOUT, kWholeSeconds);
+  lib.easy_setopt(curl, CURLOPT_USERAGENT, settings_.user_agent.c_str());
+  lib.easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  if (!settings_.ca_file.empty()) lib.easy_setopt(curl, CURLOPT_CAINFO, settings_.ca_file.c_str());
   const std::string range = std::to_string(request.from) + "-";
-  if (request.from > 0) curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
-  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Transfer::OnHeader);
-  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Transfer::OnBody);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::OnProgress);
-  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
-  const CURLcode code = curl_easy_perform(curl);
-  curl_slist_free_all(headers);
+  if (request.from > 0) lib.easy_setopt(curl, CURLOPT_RANGE, range.c_str());
+  lib.easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Transfer::OnHeader);
+  lib.easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
+  lib.easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Transfer::OnBody);
+  lib.easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
+  lib.easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  lib.easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::OnProgress);
+  lib.easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+  const CURLcode code = lib.easy_perform(curl);
+  lib.slist_free_all(headers);
 
   HttpAnswer answer = std::move(transfer.answer);
   answer.status = transfer.Status();
   curl_off_t wait = 0;
-  if (curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait) == CURLE_OK && wait > 0) {
+  if (lib.easy_getinfo(curl, CURLINFO_RETRY_AFTER, &wait) == CURLE_OK && wait > 0) {
     answer.retry_after = static_cast<uint64_t>(wait);
   }
   *redirect = transfer.location;
@@ -278,7 +276,7 @@ HttpAnswer HttpClient::GetOnce(const HttpRequest& request, const std::string& ur
       return problem(Problem::kNoConnection, "its certificate is not trusted");
     default:
       return problem(answer.status > 0 ? Problem::kCut : Problem::kNoConnection,
-                     Lower(curl_easy_strerror(code)));
+                     Lower(lib.easy_strerror(code)));
   }
 }
 

@@ -20,6 +20,9 @@ struct Origin {
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 
+/// Whether libcurl is there. Without it there are no URLs and no answers.
+bool HasHttp();
+
 /// Nothing where the text is no http or https URL, or names a user.
 std::optional<Origin> OriginOf(const std::string& url);
 

@@ -63,6 +63,10 @@ std::optional<HubSettings> ReadHubSettings(const GetEnv& get_env, std::string* e
     endpoint.resize(endpoint.find_last_not_of('/') + 1);
     settings.endpoint = std::move(endpoint);
   }
+  if (!HasHttp()) {
+    *error = "libcurl is not installed, or too old\nhelp: install libcurl4";
+    return std::nullopt;
+  }
   // What is wrong with it is not shown: it may hold a password.
   if (!OriginOf(settings.endpoint) || settings.endpoint.find_first_of("?#") != std::string::npos) {
     *error = "HF_ENDPOINT is no http or https URL of a server, without a user name";
