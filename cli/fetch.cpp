@@ -74,7 +74,7 @@ int RunFetch(const Args& args) {
     return 2;
   }
   options.targets = *targets;
-  options.mode = args.target.mode;
+  if (args.target.mode) options.mode = targets->front().mode;
   options.all_builds = args.all_variants;
   std::optional<Lock> lock;
   if (args.locked) {

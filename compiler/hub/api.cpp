@@ -48,6 +48,7 @@ std::optional<Node> GetJson(HttpClient* http, const std::string& url, const std:
   request.url = url;
   request.limit = kMaxFileBytes;
   request.whole_time = true;
+  request.publisher = repo.substr(0, repo.find('/'));
   HttpAnswer answer = http->GetPatiently(request);
   if (answer.problem != HttpAnswer::Problem::kNone || answer.status != 200) {
     *reason = HubFailure(answer, repo, what);

@@ -89,6 +89,17 @@ std::string TargetOf(const HubFile& file) {
   return target + "blobs/" + file.digest;
 }
 
+// Backup programs leave out a folder with this file; the Python library writes it too.
+void TagCache(const Descriptor& cache) {
+  constexpr std::string_view kText =
+      "Signature: 8a477f597d28d172789f06886806bc55\n"
+      "# What is here can be downloaded again: see https://bford.info/cachedir/\n";
+  const Descriptor tag(openat(cache.get(), "CACHEDIR.TAG",
+                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  // Without it the cache is one all the same.
+  if (tag && write(tag.get(), kText.data(), kText.size()) < 0) return;
+}
+
 // A folder that this process made, of links and folders.
 void RemoveFolder(const Descriptor& parent, const std::string& name) {
   const Descriptor folder = OpenFolder(parent, name);
@@ -143,6 +154,7 @@ std::optional<CacheWriter> CacheWriter::Open(const std::string& cache, const std
                      ""};
     return std::nullopt;
   }
+  TagCache(root);
   CacheWriter writer;
   writer.repo_ = MakeFolder(root, FolderOf(repo), reason);
   if (writer.repo_) writer.blobs_ = MakeFolder(writer.repo_, "blobs", reason);
@@ -197,6 +209,12 @@ bool CacheWriter::HasBlob(const HubFile& file) const {
   const Descriptor blob(openat(blobs_.get(), file.digest.c_str(),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   return blob && HasContent(blob, file);
+}
+
+bool CacheWriter::MayHaveBlob(const HubFile& file) const {
+  struct stat status {};
+  return fstatat(blobs_.get(), file.digest.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.size;
 }
 
 Descriptor CacheWriter::OpenPartial(const HubFile& file, bool locked, std::string* name,

@@ -54,6 +54,9 @@ class CacheWriter {
   /// refs/NAME holds the commit.
   bool WriteRef(const std::string& name, const std::string& commit, Reason* reason) const;
 
+  /// The same by its size alone, which takes no time.
+  bool MayHaveBlob(const HubFile& file) const;
+
   /// Bytes that are free where blobs lie; nothing where that is not known.
   std::optional<uint64_t> FreeBytes() const;
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -124,6 +125,7 @@ class BlobDownload {
     HttpRequest request;
     request.url = url_;
     request.from = size_;
+    request.publisher = repo_.substr(0, repo_.find('/'));
     request.limit = file_.size + 1;
     bool first = true;
     request.sink = [&](long status, std::string_view bytes) {
@@ -196,7 +198,16 @@ class Queue {
     std::vector<std::thread> threads;
     const size_t count = std::min(kMaxThreads, blobs_.size());
     running_ = count;
-    for (size_t i = 0; i < count; ++i) threads.emplace_back([this] { Work(); });
+    try {
+      while (threads.size() < count) threads.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {  // no more threads: fewer do it
+      const std::unique_lock lock(mutex_);
+      running_ -= count - threads.size();
+    }
+    if (threads.empty() && count > 0) {
+      running_ = 1;
+      Work();
+    }
     {
       std::unique_lock lock(mutex_);
       while (!done_.wait_for(lock, kShowEvery, [this] { return running_ == 0; })) {
@@ -218,7 +229,7 @@ class Queue {
       const std::lock_guard lock(mutex_);
       if (fine) {
         downloads_.fetched[blobs_[i].front()] = fetched;
-        progress_->files += blobs_[i].size();
+        if (fetched) progress_->files += blobs_[i].size();
       } else if (reason.code != "stopped" && !downloads_.reason) {
         downloads_.reason = std::move(reason);
       }
@@ -267,15 +278,19 @@ Downloads DownloadBlobs(const HubSettings& settings, const CacheWriter& writer,
                         const std::string& repo, const std::string& commit,
                         const std::vector<HubFile>& files, Progress* progress,
                         const ShowProgress& show) {
-  uint64_t bytes = 0;
-  for (const HubFile& file : files) bytes += file.size;
+  uint64_t bytes = 0, count = 0;
+  for (const HubFile& file : files) {
+    if (writer.MayHaveBlob(file)) continue;
+    bytes += file.size;
+    ++count;
+  }
   if (const auto free = writer.FreeBytes(); free && bytes > *free) {
     return {std::vector<bool>(files.size()),
             Reason{"cannot_write", "the cache has no room for " + std::to_string(bytes) + " bytes",
                    ""}};
   }
   progress->all_bytes += bytes;
-  progress->all_files += files.size();
+  progress->all_files += count;
   return Queue(settings, writer, repo, commit, files, progress).Run(show);
 }
 

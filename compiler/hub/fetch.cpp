@@ -80,7 +80,7 @@ class Search {
     if (FindLocally(place, comparisons)) return true;
     if (state_->settings.offline) {
       return Fail(place, "offline",
-                  "`" + repo + "@" + revision +
+                  "`" + Visible(repo + "@" + revision) +
                       "` is not in the cache, and the environment turns the Hub off");
     }
     Reason reason;
@@ -220,7 +220,7 @@ class Search {
     for (const KernelDependency& need : metadata->kernel_depends) {
       const std::string label = Visible(need.repo + "@" + need.revision);
       const std::string depends = "`" + repo + "` depends on `" + label + "`: ";
-      if (++needs_ > kMaxNeeds) {
+      if (met_.size() > kMaxNeeds) {
         return Fail(place, "dependency", "`" + repo + "` depends on too many kernels");
       }
       if (const std::string distrust = Distrust(need.repo); !distrust.empty()) {
@@ -229,6 +229,7 @@ class Search {
       if (!IsRepositoryName(need.repo)) {
         return Fail(place, "bad_metadata", depends + "it is no repository");
       }
+      if (!met_.insert(need.repo + "@" + need.revision).second) continue;
       const size_t next = items_.size();
       if (!One(need.repo, need.revision, {}, repo, 0)) {
         const Reason why = *items_[next].reason;
@@ -354,7 +355,7 @@ class Search {
   std::set<std::string> hops_;       // redirects that were followed: "org/name@commit"
   std::set<std::string> needed_by_;  // builds whose needs are being fetched
   std::set<std::string> fetched_;    // blobs that came from the server: "org/name/digest"
-  size_t needs_ = 0;
+  std::set<std::string> met_;        // kernels that were needed: "org/name@revision"
 };
 
 }  // namespace

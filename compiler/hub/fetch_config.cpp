@@ -79,9 +79,9 @@ class Run {
     wanted.what.distrust = request.distrust;
     if (options_.lock) {
       const LockedKernel* locked = FindLocked(*options_.lock, repo, request.revision);
-      if (!locked || (locked->commit.empty() && locked->reason != "no_variant")) {
+      if (!locked || locked->commit.empty()) {
         return AddSkipped(repo, request.revision,
-                          {"not_locked", "the lock file has no commit of it", ""}, true);
+                          {"not_locked", "the lock file has no commit of it", ""}, !locked);
       }
       wanted.locked_repo = locked->repo.empty() ? repo : locked->repo;
       wanted.locked_commit = locked->commit;
@@ -179,6 +179,7 @@ FetchReport FetchForConfig(const Config& config, const Environment& environment,
     const bool none = one.reason && one.reason->code == "no_variant";
     const bool mine = own.contains({one.repo, one.revision}) || !one.needed_by.empty();
     if (none && !mine) one.wanted = false;
+    if (one.reason && one.reason->code == "not_locked" && mine) one.wanted = true;
   }
   Merge(&report.repositories);
   return report;

@@ -113,7 +113,7 @@ std::string Count(size_t number, const std::string& noun) {
 }
 
 std::string LineOf(const FetchedRepository& one) {
-  std::string line = one.repo + "@" + one.revision;
+  std::string line = Visible(one.repo + "@" + one.revision);
   if (!one.commit.empty() && one.commit != one.revision) line += " = " + one.commit.substr(0, 12);
   if (!one.needed_by.empty()) line += " (for " + one.needed_by + ")";
   line += ": " + std::string(StatusName(one.status));

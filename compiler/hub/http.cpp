@@ -64,6 +64,15 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+// Whether the path of a URL is that of a kernel of another publisher.
+bool NamesOther(const std::string& url, const std::string& publisher) {
+  constexpr std::string_view kKernels = "/kernels/";
+  const std::string path = url.substr(0, url.find('?'));
+  const size_t at = path.find(kKernels);
+  return !publisher.empty() && at != path.npos &&
+         path.compare(at + kKernels.size(), publisher.size() + 1, publisher + "/") != 0;
+}
+
 std::string_view Trim(std::string_view text) {
   const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
   while (!text.empty() && space(text.front())) text.remove_prefix(1);
@@ -305,6 +314,9 @@ HttpAnswer HttpClient::Get(const HttpRequest& request) {
     std::string why;
     to = Follow(url, to, &why);
     if (to.empty()) return refuse(why);
+    if (OriginOf(to) == endpoint_ && NamesOther(to, request.publisher)) {
+      return refuse("to the kernels of another publisher");
+    }
     url = std::move(to);
   }
 }

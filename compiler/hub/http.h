@@ -41,6 +41,9 @@ struct HttpRequest {
   /// Takes the body of a 200 or 206 piece by piece. False ends the transfer. Without it the body
   /// is in the answer.
   std::function<bool(long status, std::string_view bytes)> sink;
+  /// The owner of the repository that is asked for. A redirect within the endpoint that leads to
+  /// another owner's kernel, as after a move, is not followed: it may be less trusted.
+  std::string publisher;
   bool whole_time = false;  // the transfer as a whole may take but two minutes
 };
 

@@ -1,6 +1,5 @@
 """`kernelmap fetch` against a server that behaves as the Hub does: test_fetch.py, with KM_PROGRAM."""
 
-import fcntl
 import hashlib
 import os
 import pathlib
@@ -9,51 +8,9 @@ import tempfile
 import unittest
 
 import hub_server
-import sample
-from hub_server import Answer, Hub, on, once
+from case import PLACE, PROGRAM, RELU, Case
+from hub_server import Answer, on
 from sample import VARIANT, Machine, build, commit, in_build
-
-PROGRAM = os.environ["KM_PROGRAM"]
-RELU = "kernels--kernels-community--relu"
-BIG = bytes(range(256)) * 4000  # a library of a megabyte
-PLACE = f"build/{VARIANT}/_relu_1.abi3.so"
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.hub = self.enterContext(Hub())
-        sample.fill(self.hub)
-        self.machine = Machine(PROGRAM, folder.name, self.hub)
-
-    def add_big(self):
-        """A repository with a large library; kernels of it have no digests in their metadata."""
-        files = in_build(build(digest=None))
-        files[PLACE] = BIG
-        self.hub.repository("kernels-community/big").add(commit("a"), files, "v1")
-        self.machine.write({"ReLU": "kernels-community/big:ReLU"})
-
-    def requests(self, route=None):
-        return [r for r in self.hub.requests if route in (None, r.route)]
-
-    def assertFetched(self, *args, **env):
-        code, report, err = self.machine.report(*args, **env)
-        self.assertEqual((code, err), (0, ""))
-        return report
-
-    def assertFails(self, code, *args, **env):
-        """Fetching fails for one reason."""
-        status, report, err = self.machine.report(*args, **env)
-        reasons = {one["reason"]["code"] for one in report["repositories"] if one["reason"]}
-        self.assertEqual((status, reasons), (1, {code}), err)
-        self.assertIn(f"[{code}]", err)
-        return report
-
-    def leftovers(self):
-        """What the cache has beside blobs, links, refs and locks."""
-        return [name for name in self.machine.tree()
-                if name.endswith((".incomplete", ".tmp", ".link"))]
 
 
 class Cache(Case):
@@ -66,6 +23,9 @@ class Cache(Case):
         for path, text in files.items():
             expected[f"{RELU}/snapshots/{commit('a')}/{path}"] = (
                 "-> ../../../../blobs/" + hub_server.digest(path, text))
+        expected["CACHEDIR.TAG"] = self.machine.tree()["CACHEDIR.TAG"]
+        self.assertTrue(expected["CACHEDIR.TAG"].startswith(
+            b"Signature: 8a477f597d28d172789f06886806bc55\n"))
         expected.update({f".locks/{RELU}/{name}.lock": b"" for name in blobs})
         self.assertEqual(self.machine.tree(), expected)
         self.assertEqual(self.machine.plan()["ReLU"]["kernel"]["revision"], commit("a"))
@@ -97,6 +57,34 @@ class Cache(Case):
             self.assertFetched()
         finally:
             subprocess.run(["chmod", "-R", "u+w", self.machine.cache], check=True)
+
+    def test_names_of_files_and_branches(self):
+        files = in_build(build(digest=None))
+        for name in ("a b", "#", "?x=1", "%2e%2e", "ünï", "empty", "c/d/e", "same", "+&"):
+            files[f"build/{VARIANT}/{name}"] = "" if name == "empty" else "same\n"
+        self.hub.repository("kernels-community/odd").add(commit("a"), files, "feature/x-1")
+        self.machine.write({"ReLU": "kernels-community/odd@feature/x-1:ReLU"})
+        self.assertFetched()
+        tree = self.machine.tree()
+        folder = "kernels--kernels-community--odd"
+        self.assertEqual(tree[f"{folder}/refs/feature/x-1"], commit("a").encode())
+        snapshot = self.machine.cache / folder / "snapshots" / commit("a")
+        self.assertEqual({p: (snapshot / p).read_text() for p in files}, files)
+        self.assertEqual(self.machine.plan()["ReLU"]["decision"], "kernel")
+
+    def test_a_repository_that_moved(self):
+        """Within its publisher the Hub may send elsewhere; to another publisher it may not."""
+        def moved(owner):
+            def fault(request):
+                path = request.path.replace("kernels-community/old", f"{owner}/relu")
+                return Answer(307, {"Location": path}) if path != request.path else None
+            return fault
+        self.machine.write({"ReLU": "kernels-community/old:ReLU"})
+        self.hub.faults = [moved("somebody")]
+        report = self.assertFails("bad_response")
+        self.assertIn("another publisher", report["repositories"][0]["reason"]["text"])
+        self.hub.faults = [moved("kernels-community")]
+        self.assertFetched()
 
     def test_a_branch_that_moved(self):
         self.assertFetched()
@@ -262,111 +250,18 @@ class Locked(Case):
         self.assertFetched("--locked")
         self.assertEqual(self.requests(), [])
 
+    def test_kernels_that_the_lock_file_does_not_have(self):
+        self.lock()  # of an empty cache
+        report = self.assertFails("not_locked", "--locked")
+        self.assertEqual(report["repositories"][0]["status"], "skipped")
+        self.assertEqual(self.requests(), [])
+
     def test_a_commit_that_is_gone(self):
         self.assertFetched()
         self.lock()
         subprocess.run(["rm", "-rf", self.machine.cache], check=True)
         self.hub.repositories["kernels-community/relu"].commits.pop(commit("a"))
         self.assertFails("not_on_hub", "--locked")
-
-
-class Downloads(Case):
-    def test_a_cut_off_download_goes_on(self):
-        self.add_big()
-        self.hub.faults = [once(on("cdn", lambda r: Answer(200, {}, BIG, cut=600_000)))]
-        self.assertFetched()
-        ranges = [r.headers.get("range") for r in self.requests("cdn")]
-        self.assertEqual(len(ranges), 2)
-        self.assertIsNone(ranges[0])
-        self.assertRegex(ranges[1], r"^bytes=[1-9]\d{4,}-$")
-
-    def test_it_goes_on_in_another_process(self):
-        self.add_big()
-        self.hub.faults = [on("cdn", lambda r: Answer(200, {}, BIG, cut=600_000)
-                              if "range" not in r.headers else Answer(500))]
-        self.assertFails("server_error")
-        partial = [n for n in self.machine.tree() if n.endswith(".incomplete")]
-        self.assertEqual(len(partial), 1)
-        self.hub.faults = []
-        self.hub.requests.clear()
-        self.assertFetched()
-        self.assertRegex(self.requests("cdn")[0].headers["range"], r"^bytes=[1-9]\d{4,}-$")
-        self.assertEqual(self.leftovers(), [])
-
-    def test_a_server_without_ranges(self):
-        self.add_big()
-        cut = once(on("cdn", lambda r: Answer(200, {}, BIG, cut=600_000)))
-        self.hub.faults = [cut, on("cdn", lambda r: Answer(200, {}, BIG))]
-        self.assertFetched()
-
-    def test_another_range_than_was_asked_for(self):
-        self.add_big()
-        self.hub.faults = [
-            once(on("cdn", lambda r: Answer(200, {}, BIG, cut=600_000))),
-            on("cdn", lambda r: Answer(206, {"Content-Range": f"bytes 0-{len(BIG) - 1}/{len(BIG)}"}, BIG))]
-        self.assertFails("wrong_content")
-
-    def test_half_a_file_of_something_else(self):
-        self.add_big()
-        blobs = self.machine.cache / "kernels--kernels-community--big" / "blobs"
-        blobs.mkdir(parents=True)
-        name = hashlib.sha256(BIG).hexdigest()
-        for junk in (b"junk" * 1000, b"x" * len(BIG), b"x" * (len(BIG) + 1)):
-            (blobs / (name + ".incomplete")).write_bytes(junk)
-            self.assertFetched()
-            self.assertEqual((blobs / name).read_bytes(), BIG)
-            subprocess.run(["rm", "-rf", blobs / name], check=True)
-        self.assertEqual(self.leftovers(), [])
-
-    def test_wrong_content_leaves_nothing(self):
-        self.add_big()
-        for body in (BIG[:-1] + b"!", BIG[:-1], BIG + b"!", b""):
-            self.hub.faults = [on("cdn", Answer(200, {}, body))]
-            self.assertFails("wrong_content")
-            # Of others, which end with it, something may stay.
-            blobs = self.machine.cache / "kernels--kernels-community--big" / "blobs"
-            self.assertEqual(list(blobs.glob(hashlib.sha256(BIG).hexdigest() + "*")), [])
-
-    def test_too_many_requests_then_fine(self):
-        self.hub.faults = [once(on("any", Answer(429, {"Retry-After": "1"})), 2),
-                           once(on("cdn", Answer(503)), 2), once(on("resolve", Answer(500)))]
-        self.assertFetched()
-
-    def test_waiting_is_bounded(self):
-        self.hub.faults = [on("any", Answer(429, {"Retry-After": "100000"}))]
-        report = self.assertFails("rate_limited")
-        self.assertIn("100000 seconds", report["repositories"][0]["reason"]["text"])
-
-    def test_a_body_that_stands_still(self):
-        self.add_big()
-        slow = Answer(200, {}, BIG, drip=0.3, piece=10)
-        self.hub.faults = [on("cdn", slow)]
-        self.assertFails("no_connection")
-        self.hub.faults = [once(on("cdn", slow))]
-        self.assertFetched()
-
-    def test_no_answer_at_all(self):
-        self.hub.faults = [on("refs", Answer(200, {}, b"", wait=30))]
-        self.assertFails("no_connection")
-
-    def test_a_connection_that_ends_before_the_answer(self):
-        self.machine.env["HF_ENDPOINT"] = "https" + self.hub.endpoint[4:]  # no TLS there
-        self.assertFails("no_connection")
-
-
-class Busy(Case):
-    def test_a_lock_that_another_process_holds(self):
-        name = hub_server.git_digest(build()["metadata.json"].encode())
-        lock = self.machine.cache / ".locks" / RELU / (name + ".lock")
-        lock.parent.mkdir(parents=True)
-        with open(lock, "w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            waiting = self.machine.start("fetch", "config.toml")
-            with self.assertRaises(subprocess.TimeoutExpired):
-                waiting.wait(1)
-            self.assertFails("busy")
-            self.assertEqual(waiting.communicate(timeout=30)[1].count(b"[busy]"), 1)
-        self.assertFetched()
 
 
 if __name__ == "__main__":
