@@ -160,6 +160,7 @@ std::optional<CacheWriter> CacheWriter::Open(const std::string& cache, const std
   if (writer.repo_) writer.blobs_ = MakeFolder(writer.repo_, "blobs", reason);
   if (writer.blobs_) writer.locks_ = MakeFolder(root, ".locks/" + FolderOf(repo), reason);
   if (!writer.locks_) return std::nullopt;
+  writer.root_ = Descriptor(openat(root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return writer;
 }
 
@@ -234,6 +235,39 @@ Descriptor CacheWriter::OpenPartial(const HubFile& file, bool locked, std::strin
   }
   *reason = CannotWrite("blobs/" + *name);
   return Descriptor();
+}
+
+bool CacheWriter::CopyShared(const HubFile& file, const Descriptor& partial) const {
+  char text[PATH_MAX];
+  const ssize_t length = readlinkat(blobs_.get(), file.digest.c_str(), text, sizeof text);
+  if (length < 0) return false;
+  // "../../blobs/12/1234…", from the folder of blobs.
+  const std::string_view target(text, static_cast<size_t>(length));
+  constexpr std::string_view kShared = "../../blobs/";
+  if (!target.starts_with(kShared) || target.size() != kShared.size() + 3 + 64) return false;
+  const std::string folder(target.substr(kShared.size(), 2)),
+      name(target.substr(target.size() - 64));
+  if ((folder + name).find_first_not_of("0123456789abcdef") != std::string::npos) return false;
+  const Descriptor shared = OpenFolder(root_, "blobs");
+  const Descriptor below = shared ? OpenFolder(shared, folder) : Descriptor();
+  const Descriptor from(below ? openat(below.get(), name.c_str(),
+                                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+                              : -1);
+  struct stat status {};
+  if (!from || fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<uint64_t>(status.st_size) != file.size) {
+    return false;
+  }
+  std::string buffer(1 << 18, '\0');
+  off_t done = 0;
+  while (static_cast<uint64_t>(done) < file.size) {
+    const ssize_t got = pread(from.get(), buffer.data(), buffer.size(), done);
+    if (got <= 0 || pwrite(partial.get(), buffer.data(), static_cast<size_t>(got), done) != got) {
+      return false;
+    }
+    done += got;
+  }
+  return ftruncate(partial.get(), done) == 0;
 }
 
 bool CacheWriter::FinishPartial(const Descriptor& file, const std::string& name,

@@ -42,6 +42,9 @@ class CacheWriter {
   /// The file that a blob's bytes are collected in, beside it: of a locked blob what is there
   /// already stays. Its name in `name`.
   Descriptor OpenPartial(const HubFile& file, bool locked, std::string* name, Reason* reason) const;
+  /// Fills it from the folder of blobs that all repositories share, where the Python library has
+  /// put this blob and left a link. False where it has not; the content is not checked.
+  bool CopyShared(const HubFile& file, const Descriptor& partial) const;
   /// Syncs it and gives it the blob's name.
   bool FinishPartial(const Descriptor& file, const std::string& name, const std::string& digest,
                      Reason* reason) const;
@@ -65,7 +68,7 @@ class CacheWriter {
   bool LinkNewBuild(const Descriptor& snapshot, const std::string& build,
                     const std::vector<HubFile>& files, bool* done, Reason* reason) const;
   bool LinkOne(const Descriptor& snapshot, const HubFile& file, Reason* reason) const;
-  Descriptor repo_, blobs_, locks_;
+  Descriptor root_, repo_, blobs_, locks_;
 };
 
 /// Whether a descriptor's content is what `file` says, size and digest.

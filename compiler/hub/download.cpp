@@ -51,6 +51,9 @@ class BlobDownload {
   bool Run(bool locked, Reason* reason) {
     descriptor_ = writer_.OpenPartial(file_, locked, &name_, reason);
     if (!descriptor_) return false;
+    if (writer_.CopyShared(file_, descriptor_) && HasContent(descriptor_, file_)) {
+      return writer_.FinishPartial(descriptor_, name_, file_.digest, reason);
+    }
     const off_t end = lseek(descriptor_.get(), 0, SEEK_END);
     size_ = end > 0 ? static_cast<uint64_t>(end) : 0;
     bool resumed = size_ > 0;

@@ -109,6 +109,23 @@ class Cache(Case):
         self.assertEqual(report["summary"]["files"], 0)  # its blob was there
         self.assertTrue((snapshot / PLACE).exists())
 
+    def test_blobs_that_repositories_share(self):
+        """As newer Python libraries lay them out; one that lies is not taken."""
+        self.assertFetched()
+        blob = (self.machine.cache / RELU / "snapshots" / commit("a") / PLACE).resolve()
+        shared = self.machine.cache / "blobs" / "ab" / ("ab" + "0" * 62)
+        shared.parent.mkdir(parents=True)
+        for content, requests in ((blob.read_bytes(), 0), (b"x" * blob.stat().st_size, 1)):
+            shared.write_bytes(content)
+            blob.unlink()
+            blob.symlink_to("../../blobs/ab/" + shared.name)
+            self.hub.requests.clear()
+            self.assertFetched()
+            self.assertEqual(len(self.requests("cdn")), requests)
+            self.assertFalse(blob.is_symlink())
+            self.assertEqual(hashlib.sha256(blob.read_bytes()).hexdigest(), blob.name)
+            self.assertEqual(shared.read_bytes(), content)
+
     def test_the_older_folder_of_python_counts(self):
         self.assertFetched()
         (self.machine.cache / RELU).rename(self.machine.cache / RELU.replace("kernels", "models", 1))
