@@ -218,6 +218,17 @@ bool CacheWriter::MayHaveBlob(const HubFile& file) const {
          S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.size;
 }
 
+std::optional<std::string> CacheWriter::ReadBlob(const HubFile& file, uint64_t limit) const {
+  const Descriptor blob(openat(blobs_.get(), file.digest.c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!blob || file.size > limit || !HasContent(blob, file)) return std::nullopt;
+  std::string text(file.size, '\0');
+  if (pread(blob.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    return std::nullopt;
+  }
+  return text;
+}
+
 Descriptor CacheWriter::OpenPartial(const HubFile& file, bool locked, std::string* name,
                                     Reason* reason) const {
   // Without a lock nobody else may have the same name.

@@ -39,6 +39,9 @@ class CacheWriter {
   /// Whether the blob is a regular file with the content that its name says.
   bool HasBlob(const HubFile& file) const;
 
+  /// The content of a blob that was downloaded; nothing where it is not there or too large.
+  std::optional<std::string> ReadBlob(const HubFile& file, uint64_t limit) const;
+
   /// The file that a blob's bytes are collected in, beside it: of a locked blob what is there
   /// already stays. Its name in `name`.
   Descriptor OpenPartial(const HubFile& file, bool locked, std::string* name, Reason* reason) const;

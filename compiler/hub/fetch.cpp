@@ -267,12 +267,9 @@ class Search {
     }
     const auto writer = CacheWriter::Open(cache, item.repo, reason);
     if (!writer || !Download(*writer, item, {file}, reason)) return std::nullopt;
-    for (const Folder& folder : OpenRepository(cache, item.repo)) {
-      auto text = folder.Read("blobs/" + file.digest, kMaxSmallBytes, &error);
-      if (text) return text;
-    }
-    *reason = {"cannot_write",
-               "`" + Visible(file.path) + "` " + std::string(FolderErrorText(error)), ""};
+    auto text = writer->ReadBlob(file, kMaxSmallBytes);
+    if (text) return text;
+    *reason = {"cannot_write", "`" + Visible(file.path) + "` of the cache cannot be read back", ""};
     return std::nullopt;
   }
 

@@ -178,7 +178,8 @@ class Hostile(unittest.TestCase):
                 self.assertRefused("bad_ref", "bad_redirect")
 
     def test_metadata_without_sense(self):
-        for text in ("{", "[" * 1000, "\xff", json.dumps({"name": 1})):
+        # The first is how git writes a link where there can be none.
+        for text in ("../../../../blobs/" + "0" * 40, "{", "[" * 1000, "\xff", json.dumps({"name": 1})):
             files = in_build(build()) | {f"build/{VARIANT}/metadata.json": text}
             self.hub.repository("kernels-community/bad").add(commit("a"), files, "v1")
             self.machine.write({"ReLU": "kernels-community/bad:ReLU"})
