@@ -14,6 +14,15 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
+// A name that is no layer of the catalogue is a class: its code decides, at each site.
+bool Fuses(const Implementation& implementation, const std::vector<std::string>& names) {
+  return !implementation.layout.empty() && implementation.members.size() == names.size() &&
+         std::equal(names.begin(), names.end(), implementation.members.begin(),
+                    [](const std::string& name, const FusedMember& member) {
+                      return name == member.layer || !BuiltinCatalogue().FindLayer(name);
+                    });
+}
+
 class Judge {
  public:
   Judge(const Candidate& candidate, const CandidateContext& context, std::vector<TraceStep>* trace)
@@ -47,7 +56,7 @@ class Judge {
     const bool implements =
         std::any_of(kernel->implementations.begin(), kernel->implementations.end(),
                     [&](const Implementation& other) { return other.layer == context_.name; });
-    if (context_.fusion) {
+    if (!context_.members.empty()) {
       if (auto misfit = NoLayout(*kernel)) return *misfit;
     } else if (!implements && BuiltinCatalogue().FindLayer(context_.name)) {
       return Fail("implements", "no_implementation",
@@ -107,7 +116,7 @@ class Judge {
   // One kernel for several modules: how its parameters come from theirs is its layout.
   std::optional<CandidateResult> NoLayout(const Kernel& kernel) {
     for (const Implementation& implementation : kernel.implementations) {
-      if (implementation.layer == context_.name && !implementation.layout.empty()) {
+      if (Fuses(implementation, context_.members)) {
         Pass("layout", "`" + label_ + "` has a layout for " + context_.name);
         return std::nullopt;
       }
@@ -128,7 +137,7 @@ class Judge {
       result.reason = std::move(answer.reason);
       return result;
     }
-    if (context_.fusion) {
+    if (!context_.members.empty()) {
       static const Kernel none;
       if (auto misfit = NoLayout(answer.code ? *answer.code : none)) return *misfit;
     }

@@ -21,7 +21,8 @@ struct CandidateContext {
   /// The mode that the candidate is mapped for. A kernel has to fit that too, as in Python: one
   /// that is mapped for training must have a backward pass, even where inference takes it.
   Mode mode{.fallback = true};
-  bool fusion = false;  // it has to stand for several modules, so it needs a layout
+  /// Of a fusion: the names of its modules. A kernel needs a layout for them.
+  std::vector<std::string> members = {};
 };
 
 struct CandidateResult {

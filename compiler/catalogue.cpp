@@ -89,12 +89,13 @@ class EmbeddedReader {
 Layer ReadLayer(const EmbeddedFile& file) {
   const EmbeddedReader reader(file);
   const Node& root = reader.root();
-  reader.AllowKeys(root,
-                   {"name", "function", "classes", "hints", "input", "operations", "attributes",
-                    "reference"});
+  reader.AllowKeys(root, {"name", "function", "across_calls", "member_only", "classes", "hints",
+                          "input", "operations", "attributes", "reference"});
   Layer layer;
   layer.name = reader.Text(root, "name");
   layer.function = reader.Bool(root, "function", false);
+  layer.across_calls = reader.Bool(root, "across_calls", false);
+  layer.member_only = reader.Bool(root, "member_only", false);
   layer.classes = reader.Texts(root, "classes");
   layer.hints = reader.Texts(root, "hints");
   layer.input = reader.Texts(root, "input");
@@ -110,6 +111,12 @@ Layer ReadLayer(const EmbeddedFile& file) {
                                 reader.Bool(item, "by_name", true)});
   }
   return layer;
+}
+
+std::string JoinLayers(const std::vector<FusedMember>& members) {
+  std::string name;
+  for (const FusedMember& member : members) name += (name.empty() ? "" : "+") + member.layer;
+  return name;
 }
 
 Kernel ReadKernel(const EmbeddedFile& file) {
@@ -133,16 +140,24 @@ Kernel ReadKernel(const EmbeddedFile& file) {
   }
   for (const Node& item : reader.Tables(root, "implements")) {
     reader.AllowKeys(item, {"layer", "references", "source", "same_dtype", "rank", "layout",
-                            "contiguous_output"});
+                            "contiguous_output", "members", "same_input", "sizes"});
+    std::vector<FusedMember> members;
+    for (const Node& member : reader.Tables(item, "members")) {
+      reader.AllowKeys(member, {"name", "layer", "references"});
+      members.push_back({reader.Text(member, "name"), reader.Text(member, "layer"),
+                         reader.Texts(member, "references")});
+    }
     Implementation implementation{
-        .layer = reader.Text(item, "layer"),
+        .layer = members.empty() ? reader.Text(item, "layer") : JoinLayers(members),
         .references = reader.Texts(item, "references"),
         .source = reader.Text(item, "source"),
         .same_dtype = reader.Texts(item, "same_dtype"),
         .rank = {},
         .layout = {},
         .contiguous_output = reader.Bool(item, "contiguous_output", true),
-        .adapter = std::nullopt};
+        .adapter = std::nullopt,
+        .members = std::move(members),
+        .same_input = reader.Bool(item, "same_input", false)};
     if (const Member* rank = item.Find("rank")) {
       for (const Member& member : rank->value.members) {
         if (!member.value.Is(Node::Kind::kInteger)) {
@@ -154,6 +169,11 @@ Kernel ReadKernel(const EmbeddedFile& file) {
     if (const Member* layout = item.Find("layout")) {
       for (const Member& member : layout->value.members) {
         implementation.layout[member.key] = reader.ReadLayout(member.value);
+      }
+    }
+    if (const Member* sizes = item.Find("sizes")) {
+      for (const Member& member : sizes->value.members) {
+        implementation.sizes[member.key] = reader.Text(sizes->value, member.key);
       }
     }
     kernel.implementations.push_back(std::move(implementation));

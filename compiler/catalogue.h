@@ -31,6 +31,8 @@ struct Reference {
 struct Layer {
   std::string name;                     // "RMSNorm", "rotary_pos_emb"
   bool function = false;                // matched inside modules, not as a module
+  bool across_calls = false;            // of functions: a module that is called may be part of it
+  bool member_only = false;             // known for fusions alone: no name that modules answer to
   std::vector<std::string> classes;     // whole class names that are this layer
   std::vector<std::string> hints;       // class names (or suffixes) that may be it
   std::vector<std::string> input;       // parameters of the references that are the module's inputs
@@ -50,7 +52,14 @@ struct Adapter {
   std::string stock;    // TorchScript of what it stands for; "" where only a name was trusted
 };
 
-/// How a kernel computes a layer: `source` is TorchScript whose `def forward(...)` has the same
+/// One of the layers that a fused kernel stands for. `name` is what the layout calls it.
+struct FusedMember {
+  std::string name;  // "mlp"
+  std::string layer;
+  std::vector<std::string> references;
+};
+
+/// How a kernel computes a layer, or several at once: `source` is TorchScript whose `def forward(...)` has the same
 /// parameters as the references it stands for.
 struct Implementation {
   std::string layer;
@@ -61,6 +70,16 @@ struct Implementation {
   std::map<std::string, Layout> layout;  // the kernel's parameters, of the stock modules'
   bool contiguous_output = true;         // false: a consumer that needs strides gets a copy
   std::optional<Adapter> adapter;        // which `source` calls
+
+  /// Of a fusion, in order; `layer` is then their layers joined by `+`. A parameter of `source` is
+  /// made by `layout`, or is one of `sizes`, or that of the first member whose reference has one of
+  /// the name. Layouts name parameters as the references do: `mlp.gate_weight`.
+  std::vector<FusedMember> members = {};
+  /// All members take the same input, and `source` returns a result for each. Otherwise each takes
+  /// the result of the one before it, and `source` returns that of the last.
+  bool same_input = false;
+  /// Whole numbers: the size of a parameter in its first dimension.
+  std::map<std::string, std::string> sizes = {};
 };
 
 /// Where the code of a kernel that is not built in is from. `commit` is empty of a local one;

@@ -118,7 +118,7 @@ void CheckNames(const Config& config, Diagnostics* diagnostics) {
   std::vector<std::string> layers, all;
   for (const Layer& layer : BuiltinCatalogue().layers) {
     if (!layer.function) layers.push_back(layer.name);
-    all.push_back(layer.name);
+    if (!layer.member_only) all.push_back(layer.name);
   }
   std::unordered_set<std::string_view> declared;
   for (const ExtraLayer& extra : config.extra_classes) declared.insert(extra.name);

@@ -93,6 +93,8 @@ class EntryResolver {
       entry_.reason = Reason{"disabled", text, ""};
       return std::move(entry_);
     }
+    std::vector<std::string> members;
+    for (const FusionModule& module : entry_.modules) members.push_back(module.name);
     const CandidateContext context{.name = entry_.name,
                                    .target = request_.target,
                                    .environment = request_.environment,
@@ -100,7 +102,7 @@ class EntryResolver {
                                    .config = request_.config,
                                    .from_config = entry_.from_config,
                                    .mode = mode,
-                                   .fusion = !entry_.modules.empty()};
+                                   .members = std::move(members)};
     std::optional<CandidateResult> first;
     for (const Candidate& candidate : value.candidates) {
       const std::string revision =

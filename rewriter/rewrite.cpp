@@ -3,6 +3,7 @@
 #include "rewriter/torchscript/edit.h"
 #include "rewriter/torchscript/import.h"
 #include "rewriter/torchscript/references.h"
+#include "rewriter/torchscript/split.h"
 
 namespace kernelmap {
 namespace {
@@ -15,24 +16,51 @@ std::vector<expr::DType> InputDTypes(const Plan& plan) {
   return dtypes;
 }
 
+// The modules that need classes of their own before they can be fused.
+std::vector<c10::intrusive_ptr<c10::ivalue::Object>> SharedModules(
+    const SiteDecisions& decisions, const torchscript::Imported& imported) {
+  std::vector<c10::intrusive_ptr<c10::ivalue::Object>> objects;
+  for (const FusionEdit& fusion : decisions.fusions) {
+    if (!fusion.shared_class) continue;
+    for (const int member : fusion.members) objects.push_back(imported.objects[member]);
+  }
+  return objects;
+}
+
 }  // namespace
 
 SiteDecisions RewriteModule(torch::jit::Module& module, const Plan& plan,
                             const SiteOptions& options, bool decide_only,
                             const Catalogue& catalogue) {
-  torchscript::Imported imported = torchscript::ImportModule(module);
-  expr::Execution execution = expr::Execute(imported.program, InputDTypes(plan));
   SiteOptions with_compiler = options;
   with_compiler.source_problem = torchscript::KernelSourceProblem;
   torchscript::CompiledReferences references;
   torchscript::CompileReferences(plan, catalogue, &references);
-  SiteDecisions decisions = DecideSites(plan, catalogue, imported.program, execution,
-                                        references.references, with_compiler);
-  if (decide_only || decisions.edits.empty()) return decisions;
+  torchscript::Imported imported;
+  expr::Execution execution;
+  const auto decide = [&] {
+    imported = torchscript::ImportModule(module);
+    execution = expr::Execute(imported.program, InputDTypes(plan));
+    return DecideSites(plan, catalogue, imported.program, execution, references.references,
+                       with_compiler);
+  };
+  SiteDecisions decisions = decide();
+  if (const auto shared = SharedModules(decisions, imported); !shared.empty()) {
+    const torch::jit::Module before = module;
+    try {
+      module = torchscript::SplitClasses(module, shared);
+    } catch (const c10::Error&) {
+      module = before;
+    }
+    // Looked at again: other code of theirs may now be seen to be in the way.
+    with_compiler.classes_are_split = true;
+    decisions = decide();
+  }
+  if (decide_only || (decisions.edits.empty() && decisions.fusions.empty())) return decisions;
   for (const SiteEdit& edit : decisions.edits) {
     if (edit.made) torchscript::CompileImplementation(*edit.made, &references);
   }
-  torchscript::ApplyEdits(decisions.edits, execution, references, imported, options.self_mode);
+  torchscript::ApplyEdits(decisions, execution, references, imported, options.self_mode);
   if (!plan.model_inputs.empty()) {
     const int forward = imported.program.objects[imported.program.root].methods.at("forward");
     torchscript::AssertInputDTypes(plan.model_inputs, *imported.graphs[forward].graph);

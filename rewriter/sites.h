@@ -2,7 +2,9 @@
 // every place whose code is proved to be a layer or function of the plan. Decides; changes nothing.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "compiler/catalogue.h"
@@ -30,14 +32,45 @@ struct SiteEdit {
   std::string reference_layer, reference_name;  // what matched
 };
 
+/// A parameter of a module: object of the program, and attribute.
+struct ParameterPlace {
+  int object = -1;
+  std::string attribute;
+  friend bool operator==(const ParameterPlace&, const ParameterPlace&) = default;
+};
+
+/// A parameter that the first member of a fusion gets: `layout` of those at `from`.
+struct NewParameter {
+  std::string name;
+  Layout layout;
+  std::map<std::string, ParameterPlace> from;  // by the paths of the layout
+};
+
+/// One fusion (rewriter/fusion.h). The first member's forward runs the kernel.
+struct FusionEdit {
+  int parent = -1;           // objects of the program
+  std::vector<int> members;  // in the fusion's order
+  SiteEdit fused;            // in the first member's forward; one result a member with same_input
+  bool same_input = false;
+  std::vector<int> graphs;               // forward of each member
+  std::vector<const expr::Node*> calls;  // of each member, in the parent's code
+  int parent_graph = -1;                 // which holds the calls
+  std::vector<NewParameter> parameters;
+  bool shared_class = false;  // a member or its parent shares a class: it needs one of its own
+  std::string reference, model_source;  // for the report
+};
+
 struct SiteDecisions {
   std::vector<Site> sites;
   std::vector<SiteEdit> edits;  // each once, in the order of the program
+  std::vector<FusionEdit> fusions;
 };
 
 struct SiteOptions {
   bool check = true;       // see expr::MatchOptions
   bool self_mode = false;  // any kernel will do: tests put the reference's own code in its place
+  /// No module gets a class of its own any more: a fusion that would need that is refused.
+  bool classes_are_split = false;
   /// Why code of a kernel that is not built in does not compile; "" when it may.
   std::string (*source_problem)(const std::string& source) = nullptr;
 };

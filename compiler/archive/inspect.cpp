@@ -14,7 +14,7 @@ namespace {
 Plan EveryLayer() {
   Plan plan;
   for (const Layer& layer : BuiltinCatalogue().layers) {
-    if (layer.function) continue;
+    if (layer.function || layer.member_only) continue;
     PlanEntry entry;
     entry.name = layer.name;
     plan.entries.push_back(std::move(entry));

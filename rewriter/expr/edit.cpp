@@ -115,9 +115,28 @@ class Planner {
       if (order > last) break;
       if (!FindAll(&node, edit.operands)) continue;
       edit.before = &node;
+      if (matcher_.patterns()[match_.pattern].reference.across_calls) FindRepeated(edit);
       return true;
     }
     return Refuse("an operand is made after the first use of a result");
+  }
+
+  // A module that is called may hand an output on: that too comes from the kernel, so that nothing
+  // needs the call.
+  void FindRepeated(Edit& edit) const {
+    for (const auto& [id, value] : frame_.computed) {
+      const auto it = std::find(match_.outputs.begin(), match_.outputs.end(), id);
+      const Node* made = index_.Definition(value);
+      if (it == match_.outputs.end() || !made || made->op != "prim::TupleUnpack") continue;
+      const Node* call = index_.Definition(made->inputs[0]);
+      const int output = static_cast<int>(it - match_.outputs.begin());
+      if (!call || call->op != "prim::CallMethod" || value == edit.replaced[output]) continue;
+      if (index_.BlockOf(made) != index_.BlockOf(edit.before) ||
+          index_.Order(made) < index_.Order(edit.before)) {
+        continue;
+      }
+      edit.repeated.emplace_back(value, output);
+    }
   }
 
   Matcher& matcher_;

@@ -2,6 +2,7 @@
 // takes over. Decided without changing anything.
 #pragma once
 
+#include <utility>
 #include <variant>
 
 #include "rewriter/expr/match.h"
@@ -23,14 +24,16 @@ struct Edit {
   int pattern = -1;
   const Node* before = nullptr;  // insert right before it; nullptr: at the end
   std::vector<Operand> operands;
-  std::vector<int> replaced;      // values, one an output of the kernel
+  std::vector<int> replaced;  // values, one an output of the kernel
+  /// Further values that are an output of the kernel, and which: results of calls that then go.
+  std::vector<std::pair<int, int>> repeated;
   bool result_only = false;       // replace only what the graph returns, not other uses
   bool needs_contiguous = false;  // something after it views the result's memory
 
   /// Whether two calls of one graph ask for the same change; a copy hurts neither.
   bool SameAs(const Edit& other) const {
     return graph == other.graph && pattern == other.pattern && before == other.before &&
-           operands == other.operands && replaced == other.replaced &&
+           operands == other.operands && replaced == other.replaced && repeated == other.repeated &&
            result_only == other.result_only;
   }
 };

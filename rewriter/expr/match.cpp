@@ -103,8 +103,11 @@ std::optional<Match> Matcher::MatchLayer(int frame, const std::vector<int>& patt
   for (const auto& [id, value] : f.computed) available.insert(id);
   for (const int index : patterns) {
     const Pattern& pattern = patterns_[index];
-    if (pattern.outputs.size() != 1) continue;
+    if (pattern.outputs.size() != 1 && pattern.outputs.size() != results.size()) continue;
     for (const Id result : results) {
+      // Of a pattern with several outputs, all that the module returns, in order.
+      const bool all = pattern.outputs.size() > 1;
+      if (all && result != results[0]) continue;
       if (!arena_.IsTensor(result)) continue;
       if (std::find(f.inputs.begin(), f.inputs.end(), result) != f.inputs.end()) continue;
       Match match{.frame = frame};
@@ -119,7 +122,7 @@ std::optional<Match> Matcher::MatchLayer(int frame, const std::vector<int>& patt
             return false;
           }
         }
-        return Check(index, {result}, guesser.binding(), &match, refusal);
+        return Check(index, all ? results : Ids{result}, guesser.binding(), &match, refusal);
       });
       if (found) return match;
       if (!refusal) continue;
@@ -137,19 +140,19 @@ std::optional<Match> Matcher::MatchLayer(int frame, const std::vector<int>& patt
 std::vector<Match> Matcher::MatchFunctions(int frame, const std::vector<int>& patterns) {
   const Frame& f = execution_.frames[frame];
   const GraphIndex& index = Index(f.graph);
-  std::unordered_set<Id> available, seen, claimed;
+  std::unordered_set<Id> available, seen, claimed, called;
   Ids candidates;
   for (const auto& [id, value] : f.computed) {
     available.insert(id);
     const Node* node = index.Definition(value);
     if (!node || index.Uses(value).empty() || !arena_.IsTensor(id) || arena_.IsConst(id)) continue;
-    if (node->op == "prim::CallMethod" || arena_[id].op == "param") continue;
-    if (node->op == "prim::TupleUnpack") {
-      // Results of a function called here, not of a module.
-      const Node* call = index.Definition(node->inputs[0]);
-      if (!call || call->op != "prim::CallFunction") continue;
-    }
-    if (seen.insert(id).second) candidates.push_back(id);
+    if (arena_[id].op == "param") continue;
+    const Node* made = node->op == "prim::TupleUnpack" ? index.Definition(node->inputs[0]) : node;
+    if (node->op == "prim::TupleUnpack" && (!made || !made->op.starts_with("prim::Call"))) continue;
+    // Results of a function called here; those of a module only where the layer says so.
+    if (!seen.insert(id).second) continue;
+    if (made->op == "prim::CallMethod") called.insert(id);
+    candidates.push_back(id);
   }
   std::vector<Match> matches;
   const auto rooted = [&](Id id, Id output) {
@@ -160,6 +163,7 @@ std::vector<Match> Matcher::MatchFunctions(int frame, const std::vector<int>& pa
     const Pattern& pattern = patterns_[p];
     for (const Id first : candidates) {
       if (claimed.contains(first) || !rooted(first, pattern.outputs[0])) continue;
+      if (called.contains(first) != pattern.reference.across_calls) continue;
       Match match{.frame = frame};
       Guesser guesser(arena_, pattern, available);
       const bool found = guesser.Search(0, first, [&] {
@@ -167,7 +171,8 @@ std::vector<Match> Matcher::MatchFunctions(int frame, const std::vector<int>& pa
           return Check(p, {first}, guesser.binding(), &match, nullptr);
         }
         for (const Id second : candidates) {
-          if (second == first || claimed.contains(second) || !rooted(second, pattern.outputs[1])) {
+          if (second == first || claimed.contains(second) || called.contains(second) ||
+              !rooted(second, pattern.outputs[1])) {
             continue;
           }
           if (guesser.Search(1, second, [&] {

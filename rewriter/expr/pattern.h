@@ -12,9 +12,10 @@ namespace kernelmap::expr {
 
 /// A reference compiled by a front end: `graph` of `program` is its forward.
 struct CompiledReference {
-  std::string layer;      // "RMSNorm"
-  std::string name;       // "llama"
-  bool function = false;  // matched inside modules
+  std::string layer;          // "RMSNorm"
+  std::string name;           // "llama"
+  bool function = false;      // matched inside modules
+  bool across_calls = false;  // a result may be that of a module that is called
   std::vector<std::string> parameters;
   std::vector<bool> is_input;  // per parameter: an input of the module (layers only)
   const Program* program = nullptr;

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "rewriter/torchscript/fusion_parameters.h"
+
 namespace kernelmap::torchscript {
 namespace {
 
@@ -55,31 +57,31 @@ class Editor {
   void Apply(const SiteEdit& site) {
     const expr::Edit& edit = site.edit;
     ImportedGraph& where = imported_.graphs[edit.graph];
-    Graph& graph = *where.graph;
-    TorchNode* before = edit.before ? imported_.nodes.at(edit.before) : graph.return_node();
+    TorchNode* before = edit.before ? imported_.nodes.at(edit.before) : where.graph->return_node();
     torch::jit::WithInsertPoint point(before);
-    const std::shared_ptr<Graph> code = Code(site);
-    std::vector<Value*> operands;
-    for (std::size_t i = 0; i < edit.operands.size(); ++i) {
-      operands.push_back(Operand(edit.operands[i], where, *code->inputs()[i]->type()));
-    }
-    std::vector<Value*> results = torch::jit::insertGraph(graph, *code, operands);
-    if (results.size() == 1 && edit.replaced.size() > 1) {
-      TorchNode* unpack = graph.insertNode(graph.createTupleUnpack(results[0]));
-      results.assign(unpack->outputs().begin(), unpack->outputs().end());
-    }
-    const bool copy =
-        edit.needs_contiguous && !self_mode_ && !site.implementation->contiguous_output;
+    const bool stock = self_mode_ && !site.reference_name.empty();
+    const std::vector<Value*> results = Insert(site, stock, edit.replaced.size() > 1);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (copy) {
-        TorchNode* contiguous = graph.insertNode(
-            graph.create(aten::contiguous, {results[i], graph.insertConstant(0)}, 1));
-        contiguous->output()->setType(c10::TensorType::get());
-        results[i] = contiguous->output();
-      }
       Replace(edit, where, where.values[edit.replaced[i]], results[i], before);
     }
+    for (const auto& [value, output] : edit.repeated) {
+      Replace(edit, where, where.values[value], results[output], before);
+    }
     touched_.insert(edit.graph);
+  }
+
+  void Fuse(const FusionEdit& fusion) {
+    if (fusion.same_input) {
+      FuseSameInput(fusion);
+    } else {
+      Apply(fusion.fused);
+    }
+    // The other members hand on what they get.
+    for (std::size_t i = 1; i < fusion.graphs.size(); ++i) {
+      Graph& graph = *imported_.graphs[fusion.graphs[i]].graph;
+      graph.return_node()->replaceInput(0, graph.inputs()[1]);
+      touched_.insert(fusion.graphs[i]);
+    }
   }
 
   // Removes what only the stock code needed, and checks the graphs.
@@ -94,10 +96,65 @@ class Editor {
   }
 
  private:
-  std::shared_ptr<Graph> Code(const SiteEdit& site) {
+  // The kernel's code at the insertion point; its results.
+  std::vector<Value*> Insert(const SiteEdit& site, bool stock, bool several) {
+    const expr::Edit& edit = site.edit;
+    ImportedGraph& where = imported_.graphs[edit.graph];
+    Graph& graph = *where.graph;
+    const std::shared_ptr<Graph> code = Code(site, stock);
+    std::vector<Value*> operands;
+    for (std::size_t i = 0; i < edit.operands.size(); ++i) {
+      operands.push_back(Operand(edit.operands[i], where, *code->inputs()[i]->type()));
+    }
+    std::vector<Value*> results = torch::jit::insertGraph(graph, *code, operands);
+    if (results.size() == 1 && several) {
+      TorchNode* unpack = graph.insertNode(graph.createTupleUnpack(results[0]));
+      results.assign(unpack->outputs().begin(), unpack->outputs().end());
+    }
+    if (!edit.needs_contiguous || stock || site.implementation->contiguous_output) return results;
+    for (Value*& result : results) {
+      TorchNode* contiguous =
+          graph.insertNode(graph.create(aten::contiguous, {result, graph.insertConstant(0)}, 1));
+      contiguous->output()->setType(c10::TensorType::get());
+      result = contiguous->output();
+    }
+    return results;
+  }
+
+  // The first member returns one result a member; the parent gives the others theirs.
+  void FuseSameInput(const FusionEdit& fusion) {
+    const int index = fusion.fused.edit.graph;
+    Graph& graph = *imported_.graphs[index].graph;
+    Value* tuple = nullptr;
+    {
+      torch::jit::WithInsertPoint point(graph.return_node());
+      const std::vector<Value*> results = Insert(fusion.fused, false, true);
+      TORCH_CHECK(results.size() == fusion.calls.size(), "a fused kernel's number of results");
+      tuple = graph.insertNode(graph.createTuple(results))->output();
+      graph.return_node()->replaceInput(0, tuple);
+    }
+    touched_.insert(index);
+    for (const auto& [function, number] : imported_.functions) {
+      if (number != index) continue;
+      auto* changed = const_cast<torch::jit::Function*>(function);
+      changed->setSchema(changed->getSchema().cloneWithReturns({c10::Argument("", tuple->type())}));
+    }
+    Graph& parent = *imported_.graphs[fusion.parent_graph].graph;
+    TorchNode* call = imported_.nodes.at(fusion.calls[0]);
+    call->output()->setType(tuple->type());
+    torch::jit::WithInsertPoint point(call->next());
+    TorchNode* unpack = parent.insertNode(parent.createTupleUnpack(call->output()));
+    call->output()->replaceAllUsesAfterNodeWith(unpack, unpack->outputs()[0]);
+    for (std::size_t i = 1; i < fusion.calls.size(); ++i) {
+      imported_.nodes.at(fusion.calls[i])->replaceInput(1, unpack->outputs()[i]);
+    }
+    touched_.insert(fusion.parent_graph);
+  }
+
+  std::shared_ptr<Graph> Code(const SiteEdit& site, bool stock) {
     torch::jit::Function* function =
-        self_mode_ ? references_.stock.at({site.reference_layer, site.reference_name})
-                   : references_.implementations.at(site.implementation);
+        stock ? references_.stock.at({site.reference_layer, site.reference_name})
+              : references_.implementations.at(site.implementation);
     auto code = torch::jit::toGraphFunction(*function).graph()->copy();
     // Once a level of nesting: a process with the executor's optimisation off inlines one at a
     // time.
@@ -202,11 +259,14 @@ class Editor {
 
 }  // namespace
 
-void ApplyEdits(const std::vector<SiteEdit>& edits, const expr::Execution& execution,
+void ApplyEdits(const SiteDecisions& decisions, const expr::Execution& execution,
                 const CompiledReferences& references, Imported& imported, bool self_mode) {
+  AddParameters(decisions.fusions, imported);
   Editor editor(execution, references, imported, self_mode);
-  for (const SiteEdit& edit : edits) editor.Apply(edit);
+  for (const SiteEdit& edit : decisions.edits) editor.Apply(edit);
+  for (const FusionEdit& fusion : decisions.fusions) editor.Fuse(fusion);
   editor.Finish();
+  RemoveUnused(decisions.fusions, imported);
 }
 
 void AssertInputDTypes(const std::vector<std::string>& dtypes, Graph& forward) {

@@ -16,7 +16,7 @@ namespace kernelmap::torchscript {
 
 /// Throws c10::Error when a graph comes out malformed. `self_mode`: puts the reference's own code
 /// in the kernel's place.
-void ApplyEdits(const std::vector<SiteEdit>& edits, const expr::Execution& execution,
+void ApplyEdits(const SiteDecisions& decisions, const expr::Execution& execution,
                 const CompiledReferences& references, Imported& imported, bool self_mode = false);
 
 /// Makes forward raise unless its i-th tensor input has the i-th dtype: what was proved with

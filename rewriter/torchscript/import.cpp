@@ -106,6 +106,7 @@ class Importer {
     if (!fresh) return it->second;
     const int index = it->second;
     out_.program.objects.emplace_back();
+    out_.objects.push_back(object);
     const c10::ClassTypePtr type = object->type();
     expr::Object o;
     o.class_name = ClassName(*type);

@@ -20,6 +20,7 @@ struct ImportedGraph {
 struct Imported {
   expr::Program program;
   std::vector<ImportedGraph> graphs;  // by graph number
+  std::vector<c10::intrusive_ptr<c10::ivalue::Object>> objects;  // by object number
   std::unordered_map<const expr::Node*, torch::jit::Node*> nodes;
   std::unordered_map<const torch::jit::Function*, int> functions;
   std::vector<std::shared_ptr<void>> keep_alive;

@@ -1,6 +1,7 @@
 #include "rewriter/torchscript/references.h"
 
 #include <algorithm>
+#include <set>
 
 #include "rewriter/kernel_fit.h"
 #include "rewriter/modules/adapters.h"
@@ -13,6 +14,7 @@ class Compiler {
   explicit Compiler(CompiledReferences* out) : out_(out) {}
 
   void AddLayer(const Layer& layer) {
+    if (!added_.insert(layer.name).second) return;
     for (const Reference& reference : layer.references) {
       torch::jit::Function* forward = Compile(reference.source);
       out_->stock[{layer.name, reference.name}] = forward;
@@ -33,6 +35,28 @@ class Compiler {
     }
   }
 
+  // A fused kernel, and the layers of its members.
+  void AddFusion(const Catalogue& catalogue, const Kernel& kernel) {
+    for (const Implementation& implementation : kernel.implementations) {
+      if (implementation.members.empty() || out_->implementations.contains(&implementation)) {
+        continue;
+      }
+      Layer fused;
+      fused.name = implementation.layer;
+      for (const FusedMember& member : implementation.members) {
+        const Layer* layer = catalogue.FindLayer(member.layer);
+        if (!layer) continue;
+        AddLayer(*layer);
+        fused.input.insert(fused.input.end(), layer->input.begin(), layer->input.end());
+      }
+      std::erase_if(fused.input,
+                    [&](const std::string& name) { return implementation.layout.contains(name); });
+      torch::jit::Function* forward = Compile(implementation.source);
+      out_->implementations[&implementation] = forward;
+      Add(fused, kernel.name, *forward, &implementation);
+    }
+  }
+
  private:
   torch::jit::Function* Compile(const std::string& source) {
     out_->sources.push_back(CompileSource(source));
@@ -47,6 +71,7 @@ class Compiler {
     c.layer = layer.name;
     c.name = name;
     c.function = layer.function;
+    c.across_calls = layer.across_calls;
     for (const c10::Argument& argument : forward.getSchema().arguments()) {
       c.parameters.push_back(argument.name());
       c.is_input.push_back(std::find(layer.input.begin(), layer.input.end(), argument.name()) !=
@@ -58,6 +83,7 @@ class Compiler {
   }
 
   CompiledReferences* out_;
+  std::set<std::string> added_;
 };
 
 }  // namespace
@@ -72,9 +98,11 @@ void CompileReferences(const Plan& plan, const Catalogue& catalogue, CompiledRef
   Compiler compiler(out);
   for (const PlanEntry& entry : plan.entries) {
     const Layer* layer = catalogue.FindLayer(entry.name);
+    const Kernel* kernel = KernelOf(entry, catalogue);
+    if (!entry.modules.empty() && kernel) compiler.AddFusion(catalogue, *kernel);
     if (!layer) continue;
     compiler.AddLayer(*layer);
-    if (const Kernel* kernel = KernelOf(entry, catalogue)) compiler.AddKernel(*layer, *kernel);
+    if (kernel) compiler.AddKernel(*layer, *kernel);
   }
 }
 

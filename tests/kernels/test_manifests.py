@@ -50,6 +50,10 @@ def inputs(layer, reference):
     """Arguments of the reference, tensors in float32."""
     if layer in ("RMSNorm", "GemmaRMSNorm"):
         return [torch.randn(3, 5, 64), torch.randn(64), 1e-6]
+    if layer == "add_rms_norm":
+        return [torch.randn(3, 5, 64), torch.randn(3, 5, 64), torch.randn(64), 1e-6]
+    if layer == "Linear":
+        return [torch.randn(2, 7, 64), torch.randn(96, 64) / 8, torch.randn(96)][:3 if reference == "bias" else 2]
     if layer == "NewGELU":
         return [torch.randn(3, 5, 64) * 2]
     if layer == "rotary_pos_emb":
@@ -63,15 +67,43 @@ def inputs(layer, reference):
     return mlp((96, 64), (96, 64), (64, 96))
 
 
-def cases():
+def calculate(layout, parameters):
+    """A layout of the manifests' own, which are of two forms: a parameter, or concat of some."""
+    if not layout.startswith("concat("):
+        return parameters[layout]
+    *parts, dim = layout.removeprefix("concat(").removesuffix(")").split(", ")
+    return torch.cat([parameters[part] for part in parts], int(dim.removeprefix("dim=")))
+
+
+def names_of(source):
+    return [a.split(":")[0].strip() for a in source.split("(", 1)[1].split(")", 1)[0].split(",")]
+
+
+def fused_cases():
+    """(kernel, name, the members' stock code on x, the kernel's code on x), per dtype."""
+    layers = all_layers()
+    for path in sorted((KERNELS / "builtin").glob("*/manifest.toml")):
+        kernel = tomllib.loads(path.read_text())
+        for implementation in kernel["implements"]:
+            if "members" in implementation:
+                for dtype in kernel["dtypes"]:
+                    yield kernel, implementation, dtype, layers
+
+
+def all_layers():
     layers = {}
     for path in sorted((KERNELS / "layers").glob("*.toml")):
         layer = tomllib.loads(path.read_text())
         layers[layer["name"]] = {r["name"]: r["source"] for r in layer["reference"]}
+    return layers
+
+
+def cases():
+    layers = all_layers()
     for path in sorted((KERNELS / "builtin").glob("*/manifest.toml")):
         kernel = tomllib.loads(path.read_text())
         for implementation in kernel["implements"]:
-            for reference in implementation["references"]:
+            for reference in implementation.get("references", []):
                 stock = layers[implementation["layer"]][reference]
                 yield kernel, implementation, reference, stock
 
@@ -95,6 +127,35 @@ class Manifests(KernelCase):
                         if implementation.get("contiguous_output", True) and b.is_contiguous():
                             self.assertTrue(a.is_contiguous())
                     seen += 1
+        self.assertGreater(seen, 0)
+
+    def test_fused_kernels_within_tolerance(self):
+        seen = 0
+        for kernel, implementation, dtype, layers in fused_cases():
+            with self.subTest(kernel=kernel["name"], members=implementation["members"], dtype=dtype):
+                x = torch.randn(2, 7, 64).to(getattr(torch, dtype))
+                given, result, results = {"x": x}, x, []
+                for member in implementation["members"]:
+                    [form] = member["references"]
+                    stock = layers[member["layer"]][form]
+                    values = inputs(member["layer"], form)[1:]
+                    values = [v.to(x.dtype) if isinstance(v, torch.Tensor) else v for v in values]
+                    for name, value in zip(names_of(stock)[1:], values, strict=True):
+                        given[f"{member['name']}.{name}"] = given[name] = value
+                    source = x if implementation.get("same_input") else result
+                    result = compiled(stock)(source, *values)
+                    results.append(result)
+                for name, parameter in implementation.get("sizes", {}).items():
+                    given[name] = given[parameter].shape[0]
+                for name, layout in implementation["layout"].items():
+                    given[name] = calculate(layout, dict(given))
+                arguments = [given[name] for name in names_of(implementation["source"])]
+                ours = compiled(implementation["source"])(*arguments)
+                theirs = results if implementation.get("same_input") else [result]
+                ours = ours if isinstance(ours, tuple) else (ours,)
+                for a, b in zip(ours, theirs, strict=True):
+                    self.assert_close(a, b, kernel["tolerance"][dtype])
+                seen += 1
         self.assertGreater(seen, 0)
 
     def test_names_are_folders(self):

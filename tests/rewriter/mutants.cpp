@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/script.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include "rewriter/rewrite.h"
 #include "tests/rewriter/plan_for_all.h"
+#include "tests/rewriter/plan_for_fusions.h"
 
 namespace kernelmap {
 namespace {
@@ -273,6 +275,7 @@ std::optional<at::Tensor> Run(Module& module, const at::Tensor& input) {
 class Runner {
  public:
   explicit Runner(const MutantRun& run) : run_(run), plan_(PlanForAll()) {
+    if (run.fusions) AddFusions(plan_);
     for (const std::string& path : run.models) {
       Module module = torch::jit::load(path);
       originals_.push_back(Save(module));
@@ -320,9 +323,12 @@ class Runner {
     std::string bytes;
     try {
       for (const Site& site : RewriteModule(rewritten, plan_, options).sites) {
-        if (site.action != Action::kReplaced) continue;
+        if (site.action != Action::kReplaced && site.action != Action::kFused) continue;
         ++accepted;
-        if (site.path == mutant.path) {
+        const bool member = std::any_of(
+            site.members.begin(), site.members.end(),
+            [&](const std::string& m) { return (mutant.path + ".").starts_with(m + "."); });
+        if (member || site.path == mutant.path) {
           touched = true;
           accepted_ += " " + site.name + "/" + site.reference;
         }

@@ -10,7 +10,8 @@ namespace kernelmap {
 struct MutantRun {
   std::uint64_t seed = 1;
   int count = 300;
-  bool check = true;  // false: sabotage, the check is off
+  bool check = true;     // false: sabotage, the check is off
+  bool fusions = false;  // those of plan_for_fusions.h too
   bool verbose = false;
   std::vector<std::string> models;
 };

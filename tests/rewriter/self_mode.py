@@ -1,6 +1,8 @@
 """Self mode on every archive: the reference's own code at each proved site changes no bit.
 
-usage: self_mode.py SOUNDNESS MODELS_DIR [LAYER.toml …]
+usage: self_mode.py SOUNDNESS MODELS_DIR [--fusions | LAYER.toml …]
+
+With --fusions, modules are fused too, in both of their forms.
 
 With layer files, the references in them (the catalogue's, phrased another way) must find the same
 sites as the catalogue's own.
@@ -38,16 +40,17 @@ def main():
     torch.manual_seed(0)
     models = sorted(glob.glob(f"{folder}/*.pt") + glob.glob(f"{folder}/handmade/*.pt"))
     models = [m for m in models if "set_state" not in m]
-    total = 0
+    total, fused = 0, set()
     with tempfile.TemporaryDirectory() as temporary:
         out = os.path.join(temporary, "out.pt")
         for model in models:
             found = sites(program, model, out, layers)
-            if layers:
+            if layers and "--fusions" not in layers:
                 expected = sites(program, model, os.path.join(temporary, "plain.pt"), [])
                 if found != expected:
                     sys.exit(f"{model}: other sites: {set(found) ^ set(expected)}")
             total += sum(row[0] == "replaced" for row in found)
+            fused.update(row[1] for row in found if row[0] == "fused")
             stock, rewritten = torch.jit.load(model), torch.jit.load(out)
             with torch.no_grad():
                 for x in inputs(stock):
@@ -56,6 +59,8 @@ def main():
                         sys.exit(f"{model}: differs for {tuple(x.shape)}")
     if total == 0:
         sys.exit("no site was replaced")
+    if ("--fusions" in layers) != (fused == {"RMSNorm+MLP", "Linear+Linear+Linear"}):
+        sys.exit(f"fused: {fused}")
     print(f"{total} sites in {len(models)} archives, bit-identical")
 
 

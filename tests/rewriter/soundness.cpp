@@ -2,10 +2,10 @@
 // so whatever it changes, the results must be bit-identical: no kernel's tolerance hides a mistake.
 //
 //   soundness count MODEL                          the sites, one a line
-//   soundness self MODEL OUT [LAYER.toml…]         rewrites in self mode; with layer files, by
-//   their
-//                                                  references in place of the catalogue's
-//   soundness mutants [--seed N] [--count N] [--sabotage] [-v] MODEL…
+//   soundness self MODEL OUT [--fusions] [LAYER.toml…]
+//       rewrites in self mode, with --fusions also those of plan_for_fusions.h; with layer files,
+//       by their references in place of the catalogue's
+//   soundness mutants [--seed N] [--count N] [--fusions] [--sabotage] [-v] MODEL…
 //       changes the models by one operation at random and compares each rewritten mutant with the
 //       mutant, bit for bit; exit 1 when one is wrong. --sabotage turns the check off: then wrong
 //       ones must get through, and exit 1 says that none did.
@@ -20,6 +20,7 @@
 #include "rewriter/apply.h"
 #include "tests/rewriter/mutants.h"
 #include "tests/rewriter/plan_for_all.h"
+#include "tests/rewriter/plan_for_fusions.h"
 
 namespace kernelmap {
 
@@ -41,8 +42,10 @@ std::string ReadText(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-int Self(const std::string& model, const std::string& out, const std::vector<std::string>& layers) {
+int Self(const std::string& model, const std::string& out, std::vector<std::string> layers) {
   ApplyOptions options;
+  Plan plan = PlanForAll();
+  if (std::erase(layers, "--fusions") > 0) AddFusions(plan);
   Catalogue rephrased;
   for (const std::string& path : layers) {
     rephrased.layers.push_back(ReadLayerFile(path, ReadText(path)));
@@ -53,7 +56,7 @@ int Self(const std::string& model, const std::string& out, const std::vector<std
   }
   if (!layers.empty()) options.catalogue = &rephrased;
   options.sites.self_mode = true;
-  const ApplyResult result = Apply(PlanForAll(), model, options, out.empty());
+  const ApplyResult result = Apply(plan, model, options, out.empty());
   if (result.error) {
     std::fprintf(stderr, "%s: %s\n", result.error->file.c_str(), result.error->message.c_str());
     return 1;
@@ -76,6 +79,8 @@ int Mutants(int argc, char** argv) {
       run.seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (word == "--count" && i + 1 < argc) {
       run.count = std::atoi(argv[++i]);
+    } else if (word == "--fusions") {
+      run.fusions = true;
     } else if (word == "--sabotage") {
       run.check = false;
     } else if (word == "-v") {

@@ -1,0 +1,96 @@
+// Decides the sites of a model, one module after the other. The parts of one class: names and
+// layers (sites.cpp), functions (sites_functions.cpp), decisions on what matched
+// (sites_decide.cpp).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/fusion_sites.h"
+#include "rewriter/expr/match.h"
+#include "rewriter/sites.h"
+
+namespace kernelmap {
+
+// A site on its way to a decision.
+struct SiteCandidate {
+  Site site;
+  int frame = -1;
+  std::vector<SiteEdit> edits;  // one a graph that holds the code
+};
+
+class Decider {
+ public:
+  Decider(const Plan& plan, const Catalogue& catalogue, const expr::Program& program,
+          expr::Execution& execution, const std::vector<SiteReference>& references,
+          const SiteOptions& options);
+  SiteDecisions Run();
+
+ private:
+  static std::vector<expr::Pattern> Patterns(const std::vector<SiteReference>& references,
+                                             expr::Arena& arena);
+  // Names in the order in which a site takes them: those of the config, then the longest.
+  void IndexPatterns();
+  void IndexFrames();
+  SiteCandidate NewSite(const expr::ModulePath& module, const std::string& name);
+  // The sites of fusions, by their parents. Of several that want a module, the first gets it.
+  std::map<std::string, std::vector<Site>> Fusions(std::vector<FusionEdit>& edits);
+  static void Refuse(SiteCandidate& c, const std::string& code, const std::string& difference = "");
+  void Visit(const expr::ModulePath& module);
+  bool VisitLayer(const expr::ModulePath& module, const std::vector<int>& frames,
+                  const std::vector<Answer>& all, const std::set<const PlanEntry*>& answers,
+                  const std::vector<const PlanEntry*>& named);
+  // Where the name is trusted, what is not proved is replaced too.
+  void TakeName(SiteCandidate& c, const std::vector<int>& frames);
+  bool CallsOp(int graph, const std::string& op) const;
+  // A module without a name that only hands on what a module in it computes: that one is the site.
+  bool OnlyCalls(int frame, int pattern);
+  // Called only where the code was not followed.
+  bool RunsUnseen(int object) const;
+  std::string NoMatchCode(int object, const std::vector<int>& frames,
+                          const expr::Refusal& refusal) const;
+  void VisitFunctions(const expr::ModulePath& module, const std::vector<int>& frames);
+  // The modules whose parameters a function across calls takes.
+  void AddMembers(SiteCandidate& c, const expr::Ids& operands, int object) const;
+  // They are called no more, unless other modules call them too.
+  void Claim(const expr::Ids& operands, int object);
+  // Operations that are what the kernel's own code would be.
+  void AddFunctionsDone(const expr::ModulePath& module, int frame,
+                        std::map<std::string, int>& count);
+  std::set<std::string> KernelOperations(const std::string& name);
+  // A module whose class the config maps to a function, and whose code holds none.
+  void ReportUnmatchedFunction(const expr::ModulePath& module, const std::vector<int>& frames,
+                               const PlanEntry& entry, std::size_t start);
+  // The plan's decision on the site's name; `otherwise` where the plan has a kernel for it.
+  void SetDecision(SiteCandidate& c, Action otherwise);
+  static void Exclude(SiteCandidate& c);
+  void DecideMatch(SiteCandidate& c, const expr::Match& match);
+  std::string ProblemOf(const Implementation& implementation) const;
+  // Code that several modules run is changed only where the change is the same for all.
+  void RefuseSharedCode();
+  bool SharedEverywhere(const expr::Edit& edit,
+                        const std::map<int, std::vector<const expr::Edit*>>& by_object) const;
+  static std::vector<std::string> Others(const std::vector<Answer>& all, const std::string& chosen);
+  std::string SourceOf(int frame, expr::Id id) const;
+  std::string FirstSource(int frame) const;
+  const Plan& plan_;
+  const Catalogue& catalogue_;
+  const expr::Program& program_;
+  expr::Execution& execution_;
+  const std::vector<SiteReference>& references_;
+  const SiteOptions& options_;
+  expr::Matcher matcher_;
+  std::vector<const PlanEntry*> layers_, functions_;
+  std::map<std::string, std::vector<int>> by_name_, kernel_code_;
+  std::vector<int> function_patterns_;
+  std::map<int, std::vector<int>> frames_of_object_, frames_of_graph_;
+  std::unordered_set<int> unseen_;  // graphs that may run in a way that was not executed
+  std::set<int> fused_;             // objects that run as part of a fusion
+  std::vector<SiteCandidate> candidates_;
+};
+
+}  // namespace kernelmap

@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include "rewriter/decider.h"
+
+namespace kernelmap {
+
+using expr::Frame;
+using expr::Id;
+using expr::Match;
+
+void Decider::VisitFunctions(const expr::ModulePath& module, const std::vector<int>& frames) {
+  std::map<std::string, int> count;
+  const std::size_t start = candidates_.size();
+  std::set<int> seen;
+  for (const int frame : frames) {
+    const Frame& f = execution_.frames[frame];
+    if (f.object != module.object || !seen.insert(f.graph).second) continue;
+    for (const Match& match : matcher_.MatchFunctions(frame, function_patterns_)) {
+      const auto& reference = matcher_.patterns()[match.pattern].reference;
+      SiteCandidate c = NewSite(module, reference.layer);
+      c.frame = frame;
+      c.site.index = count[c.site.name]++;
+      c.site.model_source = SourceOf(frame, match.outputs[0]);
+      if (reference.across_calls) AddMembers(c, match.binding, module.object);
+      DecideMatch(c, match);
+      if (reference.across_calls && !c.edits.empty()) Claim(match.binding, module.object);
+      candidates_.push_back(std::move(c));
+    }
+    AddFunctionsDone(module, frame, count);
+  }
+  std::stable_sort(candidates_.begin() + static_cast<std::ptrdiff_t>(start), candidates_.end(),
+                   [](const SiteCandidate& a, const SiteCandidate& b) {
+                     return std::tie(a.site.name, a.site.index) <
+                            std::tie(b.site.name, b.site.index);
+                   });
+  for (std::size_t i = start; i < candidates_.size(); ++i) {
+    if (count[candidates_[i].site.name] == 1) candidates_[i].site.index.reset();
+  }
+}
+
+void Decider::AddMembers(SiteCandidate& c, const expr::Ids& operands, int object) const {
+  for (const Id id : operands) {
+    const expr::Expr& e = execution_.arena[id];
+    for (const expr::ModulePath& module : program_.modules) {
+      if (e.op != "param" || module.object != e.owner || e.owner == object) continue;
+      c.site.members.push_back(module.path);
+    }
+  }
+}
+
+void Decider::Claim(const expr::Ids& operands, int object) {
+  for (const Id id : operands) {
+    const expr::Expr& e = execution_.arena[id];
+    if (e.op != "param" || e.owner == object) continue;
+    const std::vector<int>& frames = frames_of_object_[e.owner];
+    std::set<int> parents;
+    if (std::all_of(frames.begin(), frames.end(), [&](int frame) {
+          const int parent = execution_.frames[frame].parent;
+          return parent >= 0 && execution_.frames[parent].object == object &&
+                 parents.insert(parent).second;
+        })) {
+      fused_.insert(e.owner);
+    }
+  }
+}
+
+void Decider::AddFunctionsDone(const expr::ModulePath& module, int frame,
+                               std::map<std::string, int>& count) {
+  const expr::Graph& graph = program_.graphs[execution_.frames[frame].graph];
+  for (const PlanEntry* entry : functions_) {
+    for (const std::string& op : KernelOperations(entry->name)) {
+      for (const expr::Node& node : graph.body.nodes) {
+        if (node.op != op) continue;
+        SiteCandidate c = NewSite(module, entry->name);
+        c.site.index = count[entry->name]++;
+        c.site.model_source = node.source;
+        SetDecision(c, Action::kAlready);
+        if (catalogue_.FindLayer(entry->name)->across_calls) {
+          expr::Ids operands;
+          for (const int v : node.inputs) {
+            const auto& values = execution_.frames[frame].values;
+            if (const auto it = values.find(v); it != values.end()) operands.push_back(it->second);
+          }
+          AddMembers(c, operands, module.object);
+          Claim(operands, module.object);
+        }
+        candidates_.push_back(std::move(c));
+      }
+    }
+  }
+}
+
+std::set<std::string> Decider::KernelOperations(const std::string& name) {
+  const std::vector<std::string>& known = catalogue_.FindLayer(name)->operations;
+  std::set<std::string> operations(known.begin(), known.end());
+  const expr::Arena& arena = execution_.arena;
+  for (const int i : kernel_code_[name]) {
+    Id id = matcher_.patterns()[i].outputs[0];
+    while (expr::OneOf(arena[id].op, {"item", "cast"})) id = arena[id].args[0];
+    const std::string& op = arena[id].op;
+    operations.insert(op.find("::") == std::string::npos ? "aten::" + op : op);
+  }
+  return operations;
+}
+
+void Decider::ReportUnmatchedFunction(const expr::ModulePath& module,
+                                      const std::vector<int>& frames, const PlanEntry& entry,
+                                      std::size_t start) {
+  const Layer* layer = catalogue_.FindLayer(entry.name);
+  if (!layer || !layer->function) return;
+  for (std::size_t i = start; i < candidates_.size(); ++i) {
+    if (candidates_[i].site.name == entry.name) return;
+  }
+  SiteCandidate c = NewSite(module, entry.name);
+  SetDecision(c, Action::kFallback);
+  if (c.site.action == Action::kFallback && !entry.reason) {
+    Refuse(c, NoMatchCode(module.object, frames, {}));
+  }
+  c.site.model_source = FirstSource(frames.empty() ? -1 : frames[0]);
+  candidates_.push_back(std::move(c));
+}
+
+}  // namespace kernelmap
