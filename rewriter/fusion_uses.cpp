@@ -43,7 +43,8 @@ class UseChecker {
                                    [&](const auto& c) { return c.second == p_.frames[i]; });
       if (it == parent.callees.end()) return Of(i, "other_use", "is not called by the parent");
       const expr::Node* node = it->first;
-      if (node->inputs.size() != 2 || F(p_.frames[i]).inputs.size() != 2) {
+      if (node->inputs.size() != 2 || node->outputs.size() != 1 ||
+          F(p_.frames[i]).inputs.size() != 2) {
         return Of(i, "other_use", "takes more than one input");
       }
       edit.calls.push_back(node);

@@ -28,6 +28,30 @@ std::vector<Forms> AllForms(const std::vector<FusedMember>& members) {
   return all;
 }
 
+Layout Node(Layout::Kind kind, std::vector<Layout> operands, std::vector<int64_t> integers = {}) {
+  Layout layout;
+  layout.kind = kind;
+  layout.operands = std::move(operands);
+  layout.integers = std::move(integers);
+  return layout;
+}
+
+// A parameter by way of every function of the language, bit for bit what it was.
+Layout LongWay(const std::string& path, bool matrix) {
+  using Kind = Layout::Kind;
+  Layout layout, one, zero;
+  layout.kind = Kind::kParameter;
+  layout.path = path;
+  one.number = 1;
+  layout = Node(Kind::kSubtract, {Node(Kind::kAdd, {zero, layout}), zero});
+  layout = Node(Kind::kDivide, {Node(Kind::kMultiply, {one, layout}), one});
+  if (matrix) {
+    layout = Node(Kind::kTranspose, {Node(Kind::kTranspose, {layout}, {0, 1})}, {-1, -2});
+  }
+  const Layout twice = Node(Kind::kAdd, {layout, layout});
+  return Node(Kind::kChunk, {Node(Kind::kConcat, {twice, layout}, {-1})}, {2, -1, 1});
+}
+
 // Each member's reference under a name of its own, and a forward that calls them.
 Implementation Compose(const std::vector<FusedMember>& members, const Forms& forms,
                        bool same_input) {
@@ -51,10 +75,8 @@ Implementation Compose(const std::vector<FusedMember>& members, const Forms& for
       head += ", " + name + ": " + parameter.type;
       arguments += ", " + name;
       if (!tensor) continue;
-      Layout layout;
-      layout.kind = Layout::Kind::kParameter;
-      layout.path = member + "." + parameter.name;
-      made.layout[name] = layout;
+      const bool matrix = parameter.name.ends_with("weight") && members[i].layer != "RMSNorm";
+      made.layout[name] = LongWay(member + "." + parameter.name, matrix);
     }
     chain = member + "_code(" + (same_input ? "x" : chain) + arguments + ")";
     results += (i == 0 ? "" : ", ") + chain;
