@@ -36,7 +36,10 @@ std::optional<expr::Refusal> OperandMisfit(const Kernel& kernel,
     const expr::Expr& operand = arena[binding[i]];
     const std::string& name = pattern.reference.parameters[i];
     const std::string dtype = expr::DTypeName(operand.dtype);
-    if (!Contains(kernel.dtypes, dtype)) {
+    // Booleans take the place of no floating operand, so a mask need not be named.
+    const bool is_mask = operand.dtype == expr::kBoolDType && !implementation.same_dtype.empty() &&
+                         !Contains(implementation.same_dtype, name);
+    if (!is_mask && !Contains(kernel.dtypes, dtype)) {
       return expr::Refusal{"dtype", "`" + name + "` is " + dtype, ""};
     }
     if (Contains(implementation.same_dtype, name)) same.emplace(name, operand.dtype);

@@ -106,10 +106,11 @@ class Arena {
 
   // facts.cpp
   void Infer(Id id);
+  bool InferCreation(Expr& e) const;
   bool InferShapeOp(Expr& e, Id id);
-  bool InferMathOp(Expr& e);
+  bool InferMathOp(Expr& e, Id id);
   void InferItem(Expr& e);
-  void Broadcast(Expr& e, Id a, Id b) const;
+  void Broadcast(Expr& e, Id a, Id b, Id id = -1);
   DType PromoteOperands(Id a, Id b) const;
 
   // normalise.cpp
@@ -126,6 +127,7 @@ class Arena {
   Id OpPermute(const Ids& args);
   Id OpExpand(const Ids& args);
   Id OpArithmetic(std::string op, Ids args, Kind declared);
+  std::optional<Id> ListSlice(const Ids& a);
   std::optional<Id> OpConversion(const std::string& op, const Ids& args);
   std::optional<Id> OpLayout(const std::string& op, Ids args);
   std::optional<Id> OpMath(const std::string& op, Ids args, Kind declared);

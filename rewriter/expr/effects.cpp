@@ -24,7 +24,11 @@ bool MakesFresh(std::string_view op) {
                     "rand",        "randn",        "rand_like",    "randn_like",
                     "conv1d",      "conv2d",       "_convolution", "scaled_dot_product_attention",
                     "clamp",       "minimum",      "maximum",      "tril",
-                    "triu",        "floor_divide", "remainder"});
+                    "triu",        "floor_divide", "remainder",    "index",
+                    "gather",      "index_select", "sort",         "topk",
+                    "argsort",     "nonzero",      "index_add",    "scatter",
+                    "scatter_add", "bitwise_and",  "bitwise_or",   "bitwise_not",
+                    "logical_and", "logical_or",   "logical_not"});
 }
 
 bool ReadsLayout(std::string_view op) {

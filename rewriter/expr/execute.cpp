@@ -160,6 +160,7 @@ class Executor {
       const Expr& condition = arena_[args[0]];
       if (condition.op == "const" && condition.kind == Kind::kBool) {
         const Block& taken = node.blocks[condition.constant.integer ? 0 : 1];
+        F(frame).never_run.push_back(&node.blocks[condition.constant.integer ? 1 : 0]);
         RunBlock(frame, taken);
         const Ids results = Get(frame, taken.outputs);
         for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {

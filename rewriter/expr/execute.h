@@ -29,6 +29,7 @@ struct Frame {
   std::unordered_map<const Node*, int> callees;
   std::unordered_set<const Node*> local_writes;  // in-place, on a value that nothing else sees
   bool has_branch = false;                       // control flow that was not followed
+  std::vector<const Block*> never_run;           // the other branch where the condition is known
 };
 
 struct Execution {

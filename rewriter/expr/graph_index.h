@@ -28,13 +28,15 @@ class GraphIndex {
   /// graph).
   bool Available(int value, const Node* node) const;
 
+  /// Whether `inner` is `outer` or lies in it.
+  bool Encloses(const Block* outer, const Block* inner) const;
+
  private:
   struct NodeInfo {
     int order = 0;
     const Block* block = nullptr;
   };
   void Visit(const Block& block, const Block* parent);
-  bool Encloses(const Block* outer, const Block* inner) const;
 
   const Block* body_;
   std::unordered_map<int, const Node*> definitions_;

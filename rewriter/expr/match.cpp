@@ -252,6 +252,9 @@ bool Matcher::Escapes(const Match& match, const std::unordered_set<Id>& interior
     if (!interior.contains(id) || is_output(id) || !arena_.IsTensor(id)) continue;
     if (IsCastOfOperand(match, id)) continue;
     for (const Use& use : index.Uses(value)) {
+      const bool never = std::any_of(f.never_run.begin(), f.never_run.end(),
+                                     [&](const Block* b) { return index.Encloses(b, use.block); });
+      if (never) continue;
       if (use.node) {
         if (IsDead(f, index, use.node)) continue;
         const bool inside =

@@ -112,6 +112,22 @@ Id Arena::OpTo(const Ids& a) {
   return Raw("to", a);
 }
 
+// list[start:end:step] as Python computes it, for a step of 1.
+std::optional<Id> Arena::ListSlice(const Ids& a) {
+  const Ids items = exprs_[a[0]].args;
+  const auto length = static_cast<std::int64_t>(items.size());
+  const bool open = exprs_[a[2]].kind == Kind::kNone;
+  const auto start =
+      exprs_[a[1]].kind == Kind::kNone ? std::optional<std::int64_t>(0) : AsInt(a[1]);
+  const auto end = open ? std::optional<std::int64_t>(length) : AsInt(a[2]);
+  if (!start || !end || AsInt(a[3]) != 1) return std::nullopt;
+  const auto clamp = [&](std::int64_t i) {
+    return std::clamp<std::int64_t>(i < 0 ? i + length : i, 0, length);
+  };
+  const std::int64_t from = clamp(*start), to = std::max(from, clamp(*end));
+  return List(Ids(items.begin() + from, items.begin() + to));
+}
+
 std::optional<Id> Arena::OpConversion(const std::string& op, const Ids& a) {
   const std::size_t n = a.size();
   if (op == "to") return OpTo(a);
@@ -136,12 +152,26 @@ std::optional<Id> Arena::OpConversion(const std::string& op, const Ids& a) {
   if (op == "size") {
     if (n == 2) return Size(a[0], a[1]);
     if (n == 1 && exprs_[a[0]].has_shape) return List(Ids(exprs_[a[0]].shape));
+    if (n == 1 && exprs_[a[0]].rank >= 0) {
+      Ids sizes;
+      for (int d = 0; d < exprs_[a[0]].rank; ++d) sizes.push_back(Size(a[0], Int(d)));
+      return List(sizes);
+    }
     return Raw("size", a, Kind::kList);
   }
   if (op == "len" && n == 1) {
     const Expr& l = exprs_[a[0]];
     if (l.op == "list" && !Written(a[0])) return Int(static_cast<std::int64_t>(l.args.size()));
     if (l.op == "size" && exprs_[l.args[0]].rank >= 0) return Int(exprs_[l.args[0]].rank);
+  }
+  if (op == "slice" && n == 4 && exprs_[a[0]].op == "list" && !Written(a[0])) {
+    return ListSlice(a);
+  }
+  if (op == "add" && n == 2 && exprs_[a[0]].op == "list" && exprs_[a[1]].op == "list" &&
+      !Written(a[0]) && !Written(a[1])) {
+    Ids items = exprs_[a[0]].args;
+    items.insert(items.end(), exprs_[a[1]].args.begin(), exprs_[a[1]].args.end());
+    return List(items);
   }
   if ((op == "__isnot__" || op == "__is__") && n == 2) {
     const Kind x = exprs_[a[0]].kind, y = exprs_[a[1]].kind;
@@ -154,8 +184,10 @@ std::optional<Id> Arena::OpConversion(const std::string& op, const Ids& a) {
     return Bool(exprs_[a[0]].constant.integer == 0);
   }
   if (OneOf(op, {"eq", "ne", "lt", "le", "gt", "ge"}) && n == 2) {
-    const auto x = AsInt(a[0]), y = AsInt(a[1]);
-    if (x && y) {
+    const bool numbers = !IsTensor(a[0]) && !IsTensor(a[1]);
+    const auto x = AsDouble(a[0]), y = AsDouble(a[1]);
+    constexpr double kExact = 9007199254740992.0;  // whole numbers beyond it are no doubles
+    if (numbers && x && y && std::abs(*x) < kExact && std::abs(*y) < kExact) {
       return Bool(op == "eq"   ? *x == *y
                   : op == "ne" ? *x != *y
                   : op == "lt" ? *x < *y
@@ -283,8 +315,11 @@ Id Arena::OpArithmetic(std::string op, Ids a, Kind declared) {
   if (a.size() != 2) return Raw(op, a, declared);
   if (!IsTensor(a[0]) && !IsTensor(a[1])) {
     // Numbers. Floating constants fold as Python computes them.
-    const bool floats = exprs_[a[0]].kind == Kind::kFloat && exprs_[a[1]].kind == Kind::kFloat;
-    if (floats && IsConst(a[0]) && IsConst(a[1])) {
+    const auto number = [&](Id id) {
+      return IsConst(id) && (exprs_[id].kind == Kind::kFloat || AsInt(id));
+    };
+    const bool whole = AsInt(a[0]) && AsInt(a[1]);  // only their quotient is a floating number
+    if (number(a[0]) && number(a[1]) && (!whole || op == "div")) {
       const double x = *AsDouble(a[0]), y = *AsDouble(a[1]);
       if (op == "add") return Float(x + y);
       if (op == "sub") return Float(x - y);
@@ -341,6 +376,11 @@ std::optional<Id> Arena::OpMath(const std::string& op, Ids a, Kind declared) {
     return OpArithmetic("sub", {a[1], a[0]}, declared);
   if (OneOf(op, {"add", "sub", "mul", "div"})) return OpArithmetic(op, a, declared);
   if (op == "square" && n == 1) return Raw("square", a);
+  if ((op == "sqrt" || op == "Float" || op == "neg") && n == 1 && !IsTensor(a[0]) &&
+      AsDouble(a[0])) {
+    const double x = *AsDouble(a[0]);
+    return Float(op == "sqrt" ? std::sqrt(x) : op == "neg" ? -x : x);
+  }
   if (op == "pow" && n == 2 && IsTensor(a[0])) {
     a[1] = ScalarOperand(a[1], a[0]);
     // A whole tensor to the power 2.0 is a floating one.
