@@ -62,6 +62,16 @@ class EmbeddedReader {
     if (!layout) Fail(diagnostics.list().front().span, diagnostics.list().front().message);
     return *layout;
   }
+  std::map<std::string, int> Ranks(const Node& table) const {
+    std::map<std::string, int> ranks;
+    const Member* rank = table.Find("rank");
+    if (!rank) return ranks;
+    for (const Member& member : rank->value.members) {
+      if (!member.value.Is(Node::Kind::kInteger)) Fail(member.value.span, "not a whole number");
+      ranks[member.key] = static_cast<int>(member.value.integer);
+    }
+    return ranks;
+  }
   const std::vector<Node>& Tables(const Node& table, std::string_view key) const {
     static const std::vector<Node> none;
     if (!table.Find(key)) return none;
@@ -106,9 +116,9 @@ Layer ReadLayer(const EmbeddedFile& file) {
     }
   }
   for (const Node& item : reader.Tables(root, "reference")) {
-    reader.AllowKeys(item, {"name", "source", "by_name"});
+    reader.AllowKeys(item, {"name", "source", "by_name", "rank"});
     layer.references.push_back({reader.Text(item, "name"), reader.Text(item, "source"),
-                                reader.Bool(item, "by_name", true)});
+                                reader.Bool(item, "by_name", true), reader.Ranks(item)});
   }
   return layer;
 }
@@ -158,14 +168,7 @@ Kernel ReadKernel(const EmbeddedFile& file) {
         .adapter = std::nullopt,
         .members = std::move(members),
         .same_input = reader.Bool(item, "same_input", false)};
-    if (const Member* rank = item.Find("rank")) {
-      for (const Member& member : rank->value.members) {
-        if (!member.value.Is(Node::Kind::kInteger)) {
-          reader.Fail(member.value.span, "not a whole number");
-        }
-        implementation.rank[member.key] = static_cast<int>(member.value.integer);
-      }
-    }
+    implementation.rank = reader.Ranks(item);
     if (const Member* layout = item.Find("layout")) {
       for (const Member& member : layout->value.members) {
         implementation.layout[member.key] = reader.ReadLayout(member.value);

@@ -26,6 +26,9 @@ struct Reference {
   std::string source;
   /// Whether a kernel of the Hub that says no more than the layer's name stands for this form too.
   bool by_name = true;
+  /// Dimensions of tensor parameters where the code is the layer only for that many: tracing turns
+  /// `x[..., :n]` into `x[:, :, :n]`.
+  std::map<std::string, int> rank = {};
 };
 
 struct Layer {
@@ -50,6 +53,7 @@ struct Adapter {
   std::string schema;   // "(Tensor x, Tensor weight, float eps) -> Tensor"
   std::string forward;  // TorchScript of the kernel's layer, in which `ops` are its operations
   std::string stock;    // TorchScript of what it stands for; "" where only a name was trusted
+  friend bool operator==(const Adapter&, const Adapter&) = default;
 };
 
 /// One of the layers that a fused kernel stands for. `name` is what the layout calls it.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/lock.h"
+#include "compiler/store/cache.h"
 
 namespace kernelmap {
 namespace {
@@ -83,6 +84,7 @@ class Reader {
         kernel.builds.push_back(std::move(build));
       }
     }
+    CheckCommit(kernel);
     lock->kernels.push_back(std::move(kernel));
   }
 
@@ -107,10 +109,18 @@ class Reader {
       kernel.commit = Text(node, "sha", false, &kernel.commit_span);
     }
     kernel.repo = kernel.kernel;
+    CheckCommit(kernel);
     lock->kernels.push_back(std::move(kernel));
   }
 
  private:
+  // A commit becomes part of paths and addresses.
+  void CheckCommit(const LockedKernel& kernel) {
+    if (kernel.commit.empty() || IsCommit(kernel.commit)) return;
+    diagnostics_->Report<Diag::BadLock>(kernel.commit_span,
+                                        "a commit is 40 hexadecimal digits, in lower case");
+  }
+
   void WrongType(const Member& member, std::string_view wanted) {
     diagnostics_->Report<Diag::WrongType>(member.value.span, member.key, wanted,
                                           KindName(member.value.kind));

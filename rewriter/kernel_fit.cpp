@@ -63,4 +63,24 @@ std::optional<expr::Refusal> OperandMisfit(const Kernel& kernel,
   return std::nullopt;
 }
 
+std::optional<expr::Refusal> RankMisfit(const Layer* layer, const expr::Arena& arena,
+                                        const expr::Pattern& pattern,
+                                        const expr::Binding& binding) {
+  if (!layer) return std::nullopt;
+  for (const Reference& reference : layer->references) {
+    if (reference.name != pattern.reference.name) continue;
+    for (std::size_t i = 0; i < binding.size(); ++i) {
+      const std::string& name = pattern.reference.parameters[i];
+      const auto rank = reference.rank.find(name);
+      const int found = arena[binding[i]].rank;
+      if (rank == reference.rank.end() || found < 0 || found == rank->second) continue;
+      return expr::Refusal{"different_code",
+                           "`" + name + "` has " + std::to_string(found) + " dimensions, not " +
+                               std::to_string(rank->second),
+                           ""};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace kernelmap

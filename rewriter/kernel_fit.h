@@ -24,4 +24,10 @@ std::optional<expr::Refusal> OperandMisfit(const Kernel& kernel,
                                            const expr::Arena& arena, const expr::Pattern& pattern,
                                            const expr::Binding& binding);
 
+/// Why the code is not the layer although it looks like that form of it: an operand has another
+/// number of dimensions. Where that is not known, the kernel's code asks.
+std::optional<expr::Refusal> RankMisfit(const Layer* layer, const expr::Arena& arena,
+                                        const expr::Pattern& pattern,
+                                        const expr::Binding& binding);
+
 }  // namespace kernelmap

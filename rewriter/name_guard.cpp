@@ -120,7 +120,7 @@ std::variant<NamedEdit, Refusal> ReplaceBySource(const Kernel& kernel, Replacer 
   for (const std::string& attribute : source.attributes) {
     const std::optional<std::string> type = replacer.TakeAttribute({{attribute}, ""});
     if (!type) return NoAttribute(attribute);
-    attributes.push_back("self_" + attribute);
+    attributes.push_back(source.attribute_prefix + attribute);
     called.parameters.push_back({attributes.back(), *type, std::nullopt});
   }
   const std::optional<Adapter> adapter =

@@ -119,6 +119,10 @@ void Decider::DecideMatch(SiteCandidate& c, const Match& match) {
     if (const std::string problem = ProblemOf(*implementation); !problem.empty()) {
       return Refuse(c, "python_only", problem);
     }
+    if (const auto misfit = RankMisfit(catalogue_.FindLayer(reference.layer), execution_.arena,
+                                       matcher_.patterns()[match.pattern], match.binding)) {
+      return Refuse(c, misfit->code, misfit->difference);
+    }
     if (const auto misfit = OperandMisfit(*kernel, *implementation, execution_.arena,
                                           matcher_.patterns()[match.pattern], match.binding)) {
       return Refuse(c, misfit->code, misfit->difference);

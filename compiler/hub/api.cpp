@@ -136,7 +136,9 @@ std::optional<std::string> HubCommit(HttpClient* http, const HubSettings& settin
                             repo, what, nullptr, reason);
   if (!root) return std::nullopt;
   std::string commit = TextOf(*root, "sha");
-  if (IsCommit(commit)) return commit;
+  // What looks like the beginning of a commit, and is no ref, must be that of the answer.
+  const bool pinned = revision.size() >= 7 && IsHex(revision, revision.size());
+  if (IsCommit(commit) && (!pinned || commit.starts_with(revision))) return commit;
   *reason = NotUnderstood(repo, what);
   return std::nullopt;
 }
@@ -145,6 +147,10 @@ std::optional<std::vector<HubFile>> HubTree(HttpClient* http, const HubSettings&
                                             const std::string& repo, const std::string& commit,
                                             Reason* reason) {
   const std::string what = "the files";
+  if (!IsCommit(commit)) {
+    *reason = {"bad_ref", "`" + Visible(commit) + "` is no commit", ""};
+    return std::nullopt;
+  }
   const auto fail = [&](std::string code, std::string text) {
     *reason = Reason{std::move(code), std::move(text), ""};
     return std::nullopt;

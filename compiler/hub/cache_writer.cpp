@@ -55,6 +55,9 @@ Descriptor MakeFolder(const Descriptor& from, std::string_view path, Reason* rea
   Descriptor at(openat(from.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (path.empty()) return at;
   for (const std::string& part : PartsOf(path)) {
+    if (part == "." || part == "..") {
+      return *reason = {"unsafe_path", "a path leads outside the repository", ""}, Descriptor();
+    }
     Descriptor next = OpenFolder(at, part);
     if (!next && errno == ENOENT &&
         (mkdirat(at.get(), part.c_str(), 0777) == 0 || errno == EEXIST)) {
@@ -158,6 +161,7 @@ std::optional<CacheWriter> CacheWriter::Open(const std::string& cache, const std
   CacheWriter writer;
   writer.repo_ = MakeFolder(root, FolderOf(repo), reason);
   if (writer.repo_) writer.blobs_ = MakeFolder(writer.repo_, "blobs", reason);
+  if (writer.blobs_ && !MakeFolder(writer.repo_, "snapshots", reason)) return std::nullopt;
   if (writer.blobs_) writer.locks_ = MakeFolder(root, ".locks/" + FolderOf(repo), reason);
   if (!writer.locks_) return std::nullopt;
   writer.root_ = Descriptor(openat(root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -178,7 +182,9 @@ std::optional<CacheWriter::BlobLock> CacheWriter::Lock(const std::string& digest
     if (!file) return *reason = CannotWrite(".locks/" + name), std::nullopt;
     struct stat status {};
     // Others who share the cache wait for it too, as with the Python library.
-    if (fstat(file.get(), &status) == 0 && status.st_uid == geteuid()) fchmod(file.get(), 0664);
+    const bool own = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                     status.st_nlink == 1 && status.st_uid == geteuid();
+    if (own) fchmod(file.get(), 0664);
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
       // One that was removed meanwhile locks nothing.
       if (fstat(file.get(), &status) == 0 && status.st_nlink > 0) {
@@ -295,8 +301,30 @@ void CacheWriter::RemovePartial(const std::string& name) const {
   unlinkat(blobs_.get(), name.c_str(), 0);
 }
 
+namespace {
+
+// A commit becomes part of a path, wherever it is from.
+bool CheckCommit(const std::string& commit, Reason* reason) {
+  if (IsCommit(commit)) return true;
+  *reason = {"bad_ref", "`" + Visible(commit) + "` is no commit", ""};
+  return false;
+}
+
+// A folder that nothing shall be left of unless it got its place.
+struct Unfinished {
+  const Descriptor& parent;
+  const std::string& name;
+  const bool* done;
+  ~Unfinished() {
+    if (!*done) RemoveFolder(parent, name);
+  }
+};
+
+}  // namespace
+
 bool CacheWriter::Link(const std::string& commit, const std::vector<HubFile>& files,
                        Reason* reason) const {
+  if (!CheckCommit(commit, reason)) return false;
   const Descriptor snapshot = MakeFolder(repo_, "snapshots/" + commit, reason);
   if (!snapshot) return false;
   std::map<std::string, std::vector<HubFile>> builds;  // "" of what is in none
@@ -325,6 +353,7 @@ bool CacheWriter::LinkNewBuild(const Descriptor& snapshot, const std::string& bu
   const std::string name = "build." + RandomName() + ".tmp";
   const Descriptor folder = parent ? MakeFolder(blobs_, name, reason) : Descriptor();
   if (!folder) return false;
+  const Unfinished unfinished{blobs_, name, done};
   for (const HubFile& file : files) {
     const std::string path = file.path.substr(build.size() + 1);
     const size_t slash = path.rfind('/');
@@ -338,11 +367,7 @@ bool CacheWriter::LinkNewBuild(const Descriptor& snapshot, const std::string& bu
   }
   fsync(folder.get());
   *done = renameat(blobs_.get(), name.c_str(), parent.get(), LeafOf(build).c_str()) == 0;
-  if (*done) {
-    fsync(parent.get());
-  } else {  // another process was faster
-    RemoveFolder(blobs_, name);
-  }
+  if (*done) fsync(parent.get());  // else another process was faster
   return true;
 }
 
@@ -369,6 +394,7 @@ bool CacheWriter::LinkOne(const Descriptor& snapshot, const HubFile& file, Reaso
 
 bool CacheWriter::WriteRef(const std::string& name, const std::string& commit,
                            Reason* reason) const {
+  if (!CheckCommit(commit, reason)) return false;
   const std::string path = "refs/" + name;
   const size_t slash = path.rfind('/');
   const Descriptor folder = MakeFolder(repo_, path.substr(0, slash), reason);

@@ -342,9 +342,16 @@ bool HttpClient::Wait(const HttpAnswer& answer, int tries) const {
 }
 
 HttpAnswer HttpClient::GetPatiently(const HttpRequest& request) {
+  if (gave_up_) return *gave_up_;
   for (int tries = 1;; ++tries) {
     HttpAnswer answer = Get(request);
-    if (!MayRetry(answer) || !Wait(answer, tries)) return answer;
+    if (!MayRetry(answer)) return answer;
+    if (!Wait(answer, tries)) {
+      const bool away = answer.problem == HttpAnswer::Problem::kNoConnection ||
+                        answer.status == 429 || (answer.status >= 502 && answer.status <= 504);
+      if (away && !(stop_ && *stop_)) gave_up_ = answer;
+      return answer;
+    }
   }
 }
 

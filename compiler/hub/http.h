@@ -83,7 +83,8 @@ class HttpClient {
   HttpAnswer Get(const HttpRequest& request);
 
   /// The same, tried again where that may help: without a connection, cut off, 408, 429 or 5xx.
-  /// Waits seconds, as long as Retry-After says, but not longer than a minute.
+  /// Waits seconds, as long as Retry-After says, but not longer than a minute. Once that was in
+  /// vain, later calls get the same answer at once: the server would be as silent to them.
   HttpAnswer GetPatiently(const HttpRequest& request);
 
   /// Whether it may help to try again.
@@ -98,6 +99,7 @@ class HttpClient {
   const HubSettings& settings_;
   const std::atomic<bool>* stop_;
   std::optional<Origin> endpoint_;
+  std::optional<HttpAnswer> gave_up_;
   void* curl_;
 };
 

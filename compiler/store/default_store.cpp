@@ -7,6 +7,7 @@
 
 #include "compiler/binding.h"
 #include "compiler/store.h"
+#include "compiler/store/check_binding.h"
 #include "compiler/store/hub_kernel.h"
 #include "compiler/store/layers.h"
 #include "compiler/store/repository.h"
@@ -87,6 +88,9 @@ class FolderStore {
         return {nullptr, Reason{"bad_metadata", "kernelmap.toml: " + first.message, ""}};
       }
       binding = &*bindings_.back();
+      const std::string problem = BindingProblem(*binding, found.repo, BuiltinCatalogue());
+      if (!problem.empty())
+        return {nullptr, Reason{"bad_metadata", "kernelmap.toml: " + problem, ""}};
     }
     const std::string why = binding ? binding->WhyPythonOnly(name) : "";
     if (!why.empty()) return {nullptr, Reason{"python_only", "`" + name + "` is " + why, ""}};

@@ -6,12 +6,19 @@
 #include "compiler/diagnostics.h"
 #include "compiler/document.h"
 #include "compiler/json_writer.h"
+#include "compiler/store/source_check.h"
+#include "compiler/store/variant.h"
 
 namespace kernelmap {
 namespace {
 
 constexpr const char* kFormat = "kernelmap-adapters/1";
 constexpr size_t kMaxKernels = 1000;
+constexpr size_t kMaxSchema = 4096;
+
+bool IsCommit(const std::string& text) {
+  return text.size() == 40 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
 
 void WriteOrNull(std::string_view key, const std::string& value, JsonWriter* json) {
   json->Key(key);
@@ -59,10 +66,18 @@ EmbeddedKernel ReadKernel(const Node& item, Reader* reader) {
   kernel.origin.digest = reader->Text(item, "digest");
   kernel.origin.name = reader->Text(item, "name");
   kernel.variant = reader->Text(item, "variant", true);
+  if (!kernel.origin.repo.empty() && !IsCommit(kernel.origin.commit)) reader->Wrong("revision");
+  if (!kernel.origin.repo.empty() &&
+      !ChooseVariant({kernel.variant}, System{}).unparsable.empty()) {
+    reader->Wrong("variant");
+  }
   for (const Node& table : reader->Tables(item, "adapters")) {
     Adapter adapter{reader->Text(table, "op"), reader->Text(table, "schema"),
                     reader->Text(table, "forward"), reader->Text(table, "stock", true)};
     if (adapter.op != AdapterName(kernel.origin, adapter)) reader->Wrong("op");
+    if (!CodeProblem(adapter.forward).empty()) reader->Wrong("forward");
+    if (!CodeProblem(adapter.stock).empty()) reader->Wrong("stock");
+    if (adapter.schema.size() > kMaxSchema) reader->Wrong("schema");
     kernel.adapters.push_back(std::move(adapter));
   }
   return kernel;

@@ -130,7 +130,7 @@ std::string AdapterName(const KernelOrigin& origin, const Adapter& adapter) {
   const std::string version = (origin.commit.empty() ? digest : origin.commit).substr(0, 8);
   const std::string where = origin.repo.empty() ? "local" : origin.repo;
   return Identifier(where + "_" + version) + "__" + Identifier(origin.name) + "_" +
-         Sha256(all).substr(0, 12);
+         Sha256(all).substr(0, 32);
 }
 
 std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource& source,
@@ -143,30 +143,30 @@ std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource
   std::string parameters;
   for (size_t i = 0; i < called.parameters.size(); ++i) {
     const SourceParameter& parameter = called.parameters[i];
-    std::string name = "unused_" + parameter.name;
+    std::string name = source.unused_prefix + parameter.name;
     if (i < inputs) name = source.signature.parameters[i].name;
     for (size_t a = 0; a < attributes.size(); ++a) {
-      if (attributes[a] == parameter.name) name = "self_" + source.attributes[a];
+      if (attributes[a] == parameter.name) name = source.attribute_prefix + source.attributes[a];
     }
     parameters +=
         (i == 0 ? "" : ", ") + name + ": " + (parameter.type.empty() ? "Tensor" : parameter.type);
   }
   adapter.forward = source.helpers + "def forward(" + parameters + ") -> " +
                     (called.returns.empty() ? "Tensor" : called.returns) + ":\n";
-  // Layers are written for whole tensors, and their operations read wider than an element.
+  // Layers are written for tensors without gaps.
   for (size_t i = 0; i < inputs; ++i) {
     if (called.parameters[i].type != "" && called.parameters[i].type != "Tensor") continue;
     const std::string& name = source.signature.parameters[i].name;
-    adapter.forward += "    if " + name + ".storage_offset() % 16 != 0:\n        " + name + " = " +
-                       name + ".clone()\n    " + name + " = " + name + ".contiguous()\n";
+    adapter.forward += "    " + name + " = " + name + ".contiguous()\n";
   }
+  const std::string& prefix = source.attribute_prefix;
   // Two attributes may be one parameter, `self.eps` and `self.variance_epsilon`: it has one name.
   for (size_t a = 0; a < attributes.size(); ++a) {
     const auto last = std::find(attributes.rbegin(), attributes.rend(), attributes[a]);
     const size_t named = attributes.size() - 1 - static_cast<size_t>(last - attributes.rbegin());
     if (named == a) continue;
     adapter.forward +=
-        "    self_" + source.attributes[a] + " = self_" + source.attributes[named] + "\n";
+        "    " + prefix + source.attributes[a] + " = " + prefix + source.attributes[named] + "\n";
   }
   for (size_t i = inputs; i < source.signature.parameters.size(); ++i) {
     const SourceParameter& extra = source.signature.parameters[i];
@@ -194,6 +194,33 @@ std::string AdapterCall(const Adapter& adapter, const SourceSignature& called) {
 
 namespace {
 
+// A form that only holds for some numbers of dimensions: for others the stock code runs. Nothing
+// where the two texts may not stand in one.
+std::optional<std::string> GuardRank(const Reference& reference, const SourceSignature& signature,
+                                     const std::string& forward) {
+  if (reference.rank.empty()) return forward;
+  std::string stock = reference.source, kernel = forward;
+  const std::string head = "def forward(";
+  if (stock.find("def ") != stock.rfind("def ") || !stock.starts_with(head)) return std::nullopt;
+  const size_t at = kernel.rfind(head);
+  if (at == std::string::npos) return std::nullopt;
+  stock.replace(0, head.size(), "def stock_forward(");
+  kernel.replace(at, head.size(), "def kernel_forward(");
+  std::string parameters, names, other;
+  for (const SourceParameter& p : signature.parameters) {
+    const std::string comma = names.empty() ? "" : ", ";
+    parameters += comma + p.name + ": " + (p.type.empty() ? "Tensor" : p.type);
+    names += comma + p.name;
+  }
+  for (const auto& [name, rank] : reference.rank) {
+    other += (other.empty() ? "" : " or ") + name + ".dim() != " + std::to_string(rank);
+  }
+  return stock + kernel + head + parameters + ") -> " +
+         (signature.returns.empty() ? "Tensor" : signature.returns) + ":\n    if " + other +
+         ":\n        return stock_forward(" + names + ")\n    return kernel_forward(" + names +
+         ")\n";
+}
+
 // Code of layers.py for each form of a layer that it can stand for; "", or why for none.
 std::string ImplementFromSource(const LayerSource& source, const Layer& layer, Kernel* kernel) {
   std::string wrong;
@@ -214,6 +241,13 @@ std::string ImplementFromSource(const LayerSource& source, const Layer& layer, K
       adapter =
           MakeAdapter(*kernel->origin, source, *signature, attributes, inputs, reference.source);
       if (!adapter) problem = "has a parameter of a type that operations do not have";
+      const auto guarded =
+          adapter ? GuardRank(reference, *signature, adapter->forward) : std::nullopt;
+      if (adapter && !guarded) continue;
+      if (guarded) {
+        adapter->forward = *guarded;
+        adapter->op = AdapterName(*kernel->origin, *adapter);
+      }
     }
     if (wrong.empty()) wrong = problem;
     if (!adapter) continue;
@@ -239,7 +273,9 @@ void ImplementFromBinding(const BoundKernel& bound, const Layer& layer, Kernel* 
                                    reference.name) != written.references.end();
       Adapter adapter;
       if (!named || !signature || !SetSchema(*signature, &adapter)) continue;
-      adapter.forward = written.source;
+      const auto forward = GuardRank(reference, *signature, written.source);
+      if (!forward) continue;
+      adapter.forward = *forward;
       adapter.stock = reference.source;
       adapter.op = AdapterName(*kernel->origin, adapter);
       Implementation implementation = written;

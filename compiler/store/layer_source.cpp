@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/store/python_text.h"
+#include "compiler/store/source_check.h"
 
 namespace kernelmap {
 namespace {
@@ -152,8 +153,11 @@ class Reader {
     if (!head_) return LayerProblem{"no class `" + name_ + "`", 0, true};
     if (!forward_) return LayerProblem{"a class without a `forward` of its own", head_->number};
     if (forward_->decorated) return LayerProblem{"a decorator", forward_->head->number};
+    CheckClass();
     LayerSource source;
     source.name = name_;
+    source.attribute_prefix = prefix_ = FreshPrefix(*read_, "self_");
+    source.unused_prefix = FreshPrefix(*read_, "unused_");
     auto signature = ReadSignature(*forward_->head);
     if (const auto* problem = std::get_if<LayerProblem>(&signature)) return *problem;
     source.signature = std::get<SourceSignature>(std::move(signature));
@@ -169,11 +173,58 @@ class Reader {
       wanted_.erase(wanted_.begin());
       if (done_.insert(helper).second) source.helpers = Helper(helper) + source.helpers;
     }
+    for (const std::string& name : used_) CheckImport(name);
+    const std::string whole = source.helpers + "def forward(self):\n" + source.body;
+    if (const std::string what = CodeProblem(whole); !what.empty()) Refuse(what, *forward_->head);
     if (problem_) return *problem_;
     return source;
   }
 
  private:
+  // The class is what Python calls only if nothing else of that name is made, and nothing is made
+  // of it or of its forward.
+  void CheckClass() {
+    for (const NameBinding& binding : BindingsOf(*read_, name_)) {
+      if (binding.decorated) Refuse("a decorator", *binding.line);
+      if (binding.kind != NameBinding::Kind::kClass || binding.conditional) {
+        Refuse("another `" + name_ + "`", *binding.line);
+      }
+      if (binding.line != head_) Refuse("another `" + name_ + "`", *head_);
+    }
+    std::vector<PythonLine> body;
+    const auto first = static_cast<size_t>(head_ - read_->data()) + 1;
+    for (size_t i = first; i < read_->size() && (*read_)[i].indent > 0; ++i) {
+      body.push_back((*read_)[i]);
+      body.back().indent -= (*read_)[first].indent;
+    }
+    for (const NameBinding& binding : BindingsOf(body, "forward")) {
+      if (binding.line->number != forward_->head->number || binding.conditional) {
+        Refuse("another `forward`", *binding.line);
+      }
+    }
+  }
+
+  void CheckHelper(const std::string& name) {
+    for (const NameBinding& binding : BindingsOf(*read_, name)) {
+      if (binding.line != functions_.at(name).head) Refuse("another `" + name + "`", *binding.line);
+    }
+  }
+
+  // Names that mean something to the compiler must mean the same in the file.
+  void CheckImport(const std::string& name) {
+    static const std::map<std::string, std::set<std::string>, std::less<>> kMeanings = {
+        {"torch", {"torch"}},
+        {"math", {"math"}},
+        {"F", {"torch.nn.functional"}},
+        {"ops", {"._ops.ops", ".._ops.ops"}}};
+    for (const NameBinding& binding : BindingsOf(*read_, name)) {
+      if (binding.kind != NameBinding::Kind::kImport ||
+          !kMeanings.at(name).contains(binding.from)) {
+        Refuse("another `" + name + "`", *binding.line);
+      }
+    }
+  }
+
   static bool Starts(const PythonLine& line, std::string_view word) {
     return line.tokens.size() > 2 && line.tokens[0].Is(word) && line.tokens[1].kind == Kind::kName;
   }
@@ -206,6 +257,7 @@ class Reader {
 
   std::string Helper(const std::string& name) {
     const Function& function = functions_.at(name);
+    CheckHelper(name);
     if (function.decorated) Refuse("a decorator", *function.head);
     auto signature = ReadSignature(*function.head);
     if (const auto* problem = std::get_if<LayerProblem>(&signature)) {
@@ -234,6 +286,7 @@ class Reader {
                       [](const PythonToken& t) { return t.kind == Kind::kString; });
       if (only_text) continue;
       if (const std::string what = Unsupported(*line); !what.empty()) Refuse(what, *line);
+      if (const std::string what = StatementProblem(*line); !what.empty()) Refuse(what, *line);
       text += std::string(4 + std::max(0, line->indent - base), ' ') + Statement(*line) + "\n";
     }
     return text;
@@ -246,9 +299,12 @@ class Reader {
       const bool after_dot = i > 0 && line.tokens[i - 1].Is(".");
       if (token.Is("self") && !after_dot) {
         i += 2;
-        token.text = "self_" + Attribute(line, i);
+        token.text = prefix_ + Attribute(line, i);
       } else if (token.kind == Kind::kName && !after_dot && functions_.contains(token.text)) {
         wanted_.insert(token.text);
+      } else if (!after_dot &&
+                 (token.Is("torch") || token.Is("ops") || token.Is("F") || token.Is("math"))) {
+        used_.insert(token.text);
       } else if (token.kind == Kind::kString && (token.text[0] == 'f' || token.text[0] == 'F')) {
         token.text.erase(0, 1);  // in a message, which may as well show its placeholders
       }
@@ -291,7 +347,9 @@ class Reader {
   const PythonLine* head_ = nullptr;
   std::optional<Function> forward_;
   std::vector<std::string>* attributes_ = nullptr;
-  std::set<std::string> wanted_, done_;
+  std::set<std::string> wanted_, done_;  // helpers
+  std::set<std::string> used_;           // modules
+  std::string prefix_;
   std::optional<LayerProblem> problem_;
 };
 

@@ -30,7 +30,9 @@ struct LayerSource {
   SourceSignature signature;            // of forward, without self
   std::vector<std::string> attributes;  // X of each `self.X` that forward reads, by first use
   std::string helpers;                  // functions of the file that forward calls
-  std::string body;                     // of forward, indented; `self.X` is written `self_X`
+  std::string body;  // of forward, indented; `self.X` is written with `attribute_prefix`
+  std::string attribute_prefix;  // "self_", which no name of the file starts with
+  std::string unused_prefix;     // "unused_", likewise
 };
 
 /// Why a class cannot be used: "`**kwargs`", and the line of the file.
@@ -40,7 +42,8 @@ struct LayerProblem {
   bool missing = false;  // there is no such class
 };
 
-/// The class `name` of a layers.py. Of several, the last, as Python has it.
+/// The class `name` of a layers.py. What may be another class by the time that Python uses the name
+/// is a problem: several of the name, a decorator, assignments to it or to its forward.
 std::variant<LayerSource, LayerProblem> ReadLayerSource(std::string_view text,
                                                         std::string_view name);
 

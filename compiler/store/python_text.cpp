@@ -4,6 +4,8 @@
 #include <cctype>
 #include <utility>
 
+#include "compiler/source.h"
+
 namespace kernelmap {
 namespace {
 
@@ -19,7 +21,10 @@ class Reader {
   explicit Reader(std::string_view text) : text_(text) {}
 
   std::optional<std::vector<PythonLine>> Run() {
-    if (text_.size() > kMaxText) return std::nullopt;
+    if (text_.size() > kMaxText || text_.find('\0') != std::string_view::npos ||
+        ValidUtf8Prefix(text_) != text_.size()) {
+      return std::nullopt;
+    }
     while (at_ < text_.size()) {
       if (!Step()) return std::nullopt;
     }

@@ -25,7 +25,8 @@ struct PythonLine {
   std::vector<PythonToken> tokens;
 };
 
-/// Nothing where a string or bracket is not closed, or the text is larger than a source file is.
+/// Nothing where a string or bracket is not closed, the text is larger than a source file is, or it
+/// is no UTF-8.
 std::optional<std::vector<PythonLine>> ReadPython(std::string_view text);
 
 /// Tokens as text, with the spaces they had.

@@ -42,4 +42,11 @@ def load(path, map_location=None, *, trusted_publishers=("kernels-community",), 
                                                     [os.fspath(folder) for folder in local_kernels],
                                                     os.fspath(cache or ""), on_missing == "stock"):
         warnings.warn(f"kernelmap: {warning}", stacklevel=2)
-    return torch.jit.load(path, map_location=map_location)
+    try:
+        return torch.jit.load(path, map_location=map_location)
+    except RuntimeError as error:
+        if "kernelmap_hub::" not in str(error):
+            raise
+        raise RuntimeError(
+            f"cannot load `{path}`: it calls kernels of the Hub, but does not say which; was it saved again without "
+            "its extra file kernelmap/adapters.json?") from None

@@ -288,6 +288,13 @@ class Executor {
     Touch(node, args, frame, may_write);
   }
 
+  // libtorch calls a dropout random unless its graph itself says that it does not train.
+  bool IsDropoutThatDoesNothing(const std::string& op, const Ids& args) const {
+    return OneOf(op, {"dropout", "feature_dropout"}) && args.size() == 3 &&
+           arena_.IsConst(args[2]) && arena_[args[2]].kind == Kind::kBool &&
+           arena_[args[2]].constant.integer == 0;
+  }
+
   void RunOperation(int frame, const Node& node, const Ids& args) {
     const bool aten = node.op.starts_with("aten::");
     const std::string op = aten ? node.op.substr(6) : node.op;
@@ -305,7 +312,8 @@ class Executor {
     if (ReadsLayout(node.op)) {
       for (const Id id : args) arena_.MarkLayoutRead(id);
       SetOpaque(frame, node, op);
-    } else if (node.random || op.starts_with("empty") || op.starts_with("new_empty")) {
+    } else if ((node.random && !IsDropoutThatDoesNothing(op, args)) || op.starts_with("empty") ||
+               op.starts_with("new_empty")) {
       SetOpaque(frame, node, op);
     } else if (node.outputs.size() == 1) {
       Set(frame, node.outputs[0], arena_.Op(op, args, KindOf(frame, node.outputs[0])));

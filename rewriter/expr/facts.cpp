@@ -184,7 +184,7 @@ bool Arena::InferMathOp(Expr& e, Id id) {
     e.dtype = arg(1).dtype;
     e.rank = arg(0).rank;
   } else if (op == "arange") {
-    SetRank(e, 1);
+    SetShape(e, {Raw("size", {id, Int(0)}, Kind::kInt)});
   } else if (op == "scaled_dot_product_attention" && n >= 3) {
     e.dtype = arg(0).dtype;
     e.rank = arg(0).rank;

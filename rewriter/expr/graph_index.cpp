@@ -15,7 +15,10 @@ void GraphIndex::Visit(const Block& block, const Block* parent) {
       uses_[node.inputs[i]].push_back({&node, &block, static_cast<int>(i)});
     }
     for (const int v : node.outputs) definitions_[v] = &node;
-    for (const Block& b : node.blocks) Visit(b, &block);
+    for (const Block& b : node.blocks) {
+      owners_[&b] = &node;
+      Visit(b, &block);
+    }
   }
   for (std::size_t i = 0; i < block.outputs.size(); ++i) {
     uses_[block.outputs[i]].push_back({nullptr, &block, static_cast<int>(i)});
@@ -31,6 +34,11 @@ const std::vector<Use>& GraphIndex::Uses(int value) const {
   static const std::vector<Use> kNone;
   const auto it = uses_.find(value);
   return it == uses_.end() ? kNone : it->second;
+}
+
+const Node* GraphIndex::Owner(const Block* block) const {
+  const auto it = owners_.find(block);
+  return it == owners_.end() ? nullptr : it->second;
 }
 
 const Block* GraphIndex::BlockOf(const Node* node) const { return nodes_.at(node).block; }

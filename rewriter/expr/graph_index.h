@@ -23,6 +23,8 @@ class GraphIndex {
   const std::vector<Use>& Uses(int value) const;
   /// The block that a node stands in.
   const Block* BlockOf(const Node* node) const;
+  /// The node that a block belongs to; nullptr for the graph's own.
+  const Node* Owner(const Block* block) const;
   int Order(const Node* node) const;
   /// Whether a value can be read by a node put right before `node` (nullptr: at the end of the
   /// graph).
@@ -44,6 +46,7 @@ class GraphIndex {
   std::unordered_map<int, std::vector<Use>> uses_;
   std::unordered_map<const Node*, NodeInfo> nodes_;
   std::unordered_map<const Block*, const Block*> parents_;
+  std::unordered_map<const Block*, const Node*> owners_;
   int count_ = 0;
 };
 

@@ -60,8 +60,8 @@ bool Guesser::MatchVariable(Id p, Id t, const Next& next) {
     case Kind::kInt:
       if (target.kind != Kind::kInt) return false;
       break;
-    default:
-      if (!arena_.AsDouble(t)) return false;
+    default:  // a constant, or a number that the model computes
+      if (!arena_.AsDouble(t) && target.kind != Kind::kFloat) return false;
   }
   binding_[slot] = t;
   if (next()) return true;

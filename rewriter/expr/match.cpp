@@ -240,6 +240,15 @@ bool Matcher::IsDead(const Frame& frame, const GraphIndex& index, const Node* no
   return true;
 }
 
+// A result of the branch that is taken: the `if` hands it on, as a value of the site.
+bool Matcher::IsInsideBranch(const Frame& frame, const GraphIndex& index, const Use& use,
+                             const std::unordered_set<Id>& interior) const {
+  const Node* owner = index.Owner(use.block);
+  if (!owner || owner->op != "prim::If") return false;
+  const auto it = frame.values.find(owner->outputs[use.index]);
+  return it != frame.values.end() && interior.contains(it->second);
+}
+
 bool Matcher::Escapes(const Match& match, const std::unordered_set<Id>& interior,
                       Refusal* refusal) {
   const Frame& f = execution_.frames[match.frame];
@@ -269,7 +278,7 @@ bool Matcher::Escapes(const Match& match, const std::unordered_set<Id>& interior
                                      use.node->op == "prim::CallMethod"))) {
           continue;
         }
-      } else if (!function) {
+      } else if (!function || IsInsideBranch(f, index, use, interior)) {
         continue;
       }
       *refusal = {"escaping_value", arena_.Print(id, 2) + " is used outside", arena_.Source(id)};

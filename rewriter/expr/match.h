@@ -61,6 +61,8 @@ class Matcher {
   bool IsCastOfOperand(const Match& match, Id id) const;
   bool Escapes(const Match& match, const std::unordered_set<Id>& interior, Refusal* refusal);
   bool IsDead(const Frame& frame, const GraphIndex& index, const Node* node) const;
+  bool IsInsideBranch(const Frame& frame, const GraphIndex& index, const Use& use,
+                      const std::unordered_set<Id>& interior) const;
 
   const Program& program_;
   Execution& execution_;

@@ -2,6 +2,8 @@
 
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/basic_ops.h>
+#include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 #include <torch/csrc/jit/ir/alias_analysis.h>
@@ -61,9 +63,22 @@ State& Declared(const Adapter& adapter) {
   return *state;
 }
 
-void Run(const Program& program, const c10::OperatorHandle& op, Stack* stack) {
+// Operations of the Hub read memory wider than an element, as if it began where torch's own does.
+void Align(c10::IValue& value) {
+  constexpr uintptr_t kAlignment = 64;
+  if (!value.isTensor() || !value.toTensor().defined()) return;
+  const at::Tensor& tensor = value.toTensor();
+  if (tensor.layout() != at::kStrided || !tensor.has_storage() || tensor.is_meta()) return;
+  const auto address = reinterpret_cast<uintptr_t>(tensor.const_data_ptr());
+  if (address % kAlignment != 0) value = tensor.clone();
+}
+
+void Run(const Program& program, const c10::OperatorHandle& op, Stack* stack, bool align) {
   const size_t count = op.schema().arguments().size();
   Stack own = torch::jit::pop(*stack, count);
+  if (align) {
+    for (c10::IValue& value : own) Align(value);
+  }
   const Stack inputs = own;
   torch::jit::InterpreterState(program.code).run(own);
   TORCH_CHECK(own.size() == 1, op.schema().name(), ": the code left ", own.size(), " results");
@@ -85,11 +100,11 @@ void Run(const Program& program, const c10::OperatorHandle& op, Stack* stack) {
 struct RunKernel : c10::OperatorKernel {
   explicit RunKernel(const State* state) : state(state) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-    const Program* program = state->kernel;
-    if (!program) program = state->stock;
+    const Program* kernel = state->kernel;
+    const Program* program = kernel ? kernel : state->stock.load();
     TORCH_CHECK(program, "the kernel behind ", op.schema().name(),
                 " is not loaded: load the archive with kernelmap::load, in Python kernelmap.load");
-    Run(*program, op, stack);
+    Run(*program, op, stack, /*align=*/kernel != nullptr);
   }
   const State* state;
 };
@@ -100,7 +115,7 @@ struct RunStock : c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
     const Program* program = state->stock;
     TORCH_CHECK(program, op.schema().name(), " is not loaded");
-    Run(*program, op, stack);
+    Run(*program, op, stack, /*align=*/false);
   }
   const State* state;
 };
@@ -112,23 +127,47 @@ bool HasGradient(const at::Tensor& result) {
   return function && function->name().find("NotImplemented") == std::string::npos;
 }
 
-bool AnyRequiresGrad(at::ArrayRef<c10::IValue> values) {
-  return std::any_of(values.begin(), values.end(), [](const c10::IValue& value) {
-    return value.isTensor() && value.toTensor().requires_grad();
-  });
+// Makes backward through the tensor an error. Nodes are held in one of two ways, by torch's
+// version.
+template <typename Node>
+void RefuseGradient(const at::Tensor& tensor, torch::autograd::edge_list edges,
+                    const std::string& why) {
+  const std::vector<at::Tensor> tensors{tensor};
+  if constexpr (requires(std::shared_ptr<Node> node) {
+                  torch::autograd::set_history(tensors, node);
+                }) {
+    const std::shared_ptr<Node> node =
+        std::make_shared<torch::autograd::Error>(why, std::move(edges));
+    torch::autograd::set_history(tensors, node);
+  } else {
+    const c10::intrusive_ptr<Node> node =
+        c10::make_intrusive<torch::autograd::Error>(why, std::move(edges));
+    torch::autograd::set_history(tensors, node);
+  }
 }
 
-// kernelmap_hub::NAME where no stock code is known: gradients are those that the kernel has.
+// kernelmap_hub::NAME where no stock code is known: gradients are those that the kernel has, and
+// asking for one that it does not have is an error.
 struct RunKernelAlone : c10::OperatorKernel {
   explicit RunKernelAlone(const State* state) : inner(state) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-    const bool wanted = c10::GradMode::is_enabled() &&
-                        AnyRequiresGrad(torch::jit::last(*stack, op.schema().arguments().size()));
+    const auto arguments = torch::jit::last(*stack, op.schema().arguments().size());
+    torch::autograd::variable_list inputs;
+    for (const c10::IValue& value : arguments) {
+      if (value.isTensor() && value.toTensor().requires_grad()) inputs.push_back(value.toTensor());
+    }
     inner(op, keys, stack);
-    if (!wanted) return;
-    for (const c10::IValue& result : torch::jit::last(*stack, op.schema().returns().size())) {
-      TORCH_CHECK(!result.isTensor() || HasGradient(result.toTensor()), op.schema().name(),
-                  " has no gradient, and no stock code is known for it");
+    if (inputs.empty() || !c10::GradMode::is_enabled()) return;
+    const size_t count = op.schema().returns().size();
+    for (size_t i = stack->size() - count; i < stack->size(); ++i) {
+      c10::IValue& result = (*stack)[i];
+      if (!result.isTensor() || HasGradient(result.toTensor())) continue;
+      at::Tensor tensor = result.toTensor().detach();
+      if (!tensor.is_floating_point()) continue;
+      RefuseGradient<torch::autograd::Node>(
+          tensor, torch::autograd::collect_next_edges(inputs),
+          op.schema().name() + " has no gradient, and no stock code is known for it");
+      result = tensor;
     }
   }
   RunKernel inner;
@@ -155,6 +194,11 @@ void CheckSignature(const Adapter& adapter, const torchscript::CompiledSource& s
                 ": `", schema.arguments()[i].name(), "` is ", code.arguments()[i].type()->str(),
                 " in its code");
   }
+  // One result is returned as it is, several as a tuple.
+  const bool one = schema.returns().size() == 1;
+  const bool tuple =
+      code.returns().size() == 1 && code.returns()[0].type()->kind() == c10::TypeKind::TupleType;
+  TORCH_CHECK(one != tuple, adapter.op, ": its code returns something else than ", adapter.schema);
   std::vector<c10::TypePtr> returns;
   for (const c10::Argument& argument : code.returns()) {
     const auto tuple = argument.type()->cast<c10::TupleType>();
@@ -192,7 +236,10 @@ const Program* CompileStock(const Adapter& adapter) {
 void DeclareAdapter(const Adapter& adapter) {
   const std::lock_guard<std::mutex> lock(states_mutex);
   std::unique_ptr<State>& state = States()[adapter.op];
-  if (state) return;
+  if (state) {
+    TORCH_CHECK(state->adapter == adapter, adapter.op, " is declared already, with other code");
+    return;
+  }
   auto fresh = std::make_unique<State>();
   fresh->adapter = adapter;
   torch::jit::parseSchema(adapter.op + adapter.schema);  // throws before anything is registered

@@ -178,7 +178,8 @@ void Open(const FoundRepository& repository) {
   // import calls.
   const void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   const char* why = handle ? nullptr : dlerror();
-  const std::string message = why ? why : "";
+  std::string message = why ? why : "";
+  if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
   close(descriptor);
   TORCH_CHECK(handle, repository.library, " does not load: ", message);
 }

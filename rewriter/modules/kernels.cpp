@@ -2,6 +2,7 @@
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/frontend/error_report.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -28,16 +29,20 @@ struct Missing {
 
 // The text of adapters.json; "" where the archive has none, or is none.
 std::string ReadKernelsFile(const std::string& path) {
+  std::optional<std::string> text;
   try {
     caffe2::serialize::PyTorchStreamReader reader(path);
     const std::string name = std::string("extra/") + kAdaptersFile;
     if (!reader.hasRecord(name)) return "";
-    const auto [data, size] = reader.getRecord(name);
-    TORCH_CHECK(size <= kMaxKernelsFile, kAdaptersFile, " is too large");
-    return std::string(static_cast<const char*>(data.get()), size);
+    if (reader.getRecordSize(name) <= kMaxKernelsFile) {
+      const auto [data, size] = reader.getRecord(name);
+      text = std::string(static_cast<const char*>(data.get()), size);
+    }
   } catch (const c10::Error&) {
     return "";  // torch::jit::load says it better
   }
+  TORCH_CHECK(text, kAdaptersFile, " is too large");
+  return *text;
 }
 
 EmbeddedKernels Declare(const std::string& path) {
@@ -47,7 +52,14 @@ EmbeddedKernels Declare(const std::string& path) {
   const std::optional<EmbeddedKernels> kernels = ReadKernels(json, &problem);
   TORCH_CHECK(kernels, kAdaptersFile, ": ", problem);
   for (const EmbeddedKernel& kernel : kernels->kernels) {
-    for (const Adapter& adapter : kernel.adapters) DeclareAdapter(adapter);
+    for (const Adapter& adapter : kernel.adapters) {
+      try {
+        DeclareAdapter(adapter);
+      } catch (const torch::jit::ErrorReport& error) {
+        TORCH_CHECK(false, kAdaptersFile, ": the schema of ", adapter.op, ": ",
+                    torchscript::CompilerMessage(error));
+      }
+    }
   }
   return *kernels;
 }
@@ -83,6 +95,10 @@ class Loader {
         std::all_of(kernel.adapters.begin(), kernel.adapters.end(),
                     [](const Adapter& a) { return StateOf(a.op) == AdapterState::kKernel; });
     std::optional<Missing> missing = NotTrusted(kernel);
+    if (!missing && bound && kernel.origin.repo.empty()) {
+      std::optional<FoundRepository> found;  // this caller has to name its folder too
+      missing = FindLocal(kernel, &found);
+    }
     if (missing && bound) {
       // The op is one for the whole process: there is no stock code to go back to.
       Refuse(kernel, {missing->why + ", and is loaded in this process already", missing->fix});
@@ -152,15 +168,30 @@ class Loader {
     return std::nullopt;
   }
 
+  static std::string Fix(const std::string& reason) {
+    if (reason == "not_found" || reason == "incomplete") return "`kernelmap fetch` gets kernels";
+    if (reason == "no_variant") return "it needs a build for this machine";
+    if (reason == "not_trusted") return "if its code may run, name it in trusted_publishers";
+    return "delete it from the cache, and fetch it anew";
+  }
+
   std::optional<Missing> FindOnHub(const EmbeddedKernel& kernel,
                                    std::optional<FoundRepository>* found) const {
-    RepositoryAnswer answer = FindRepository(Request(kernel));
+    const RepositoryRequest request = Request(kernel);
+    RepositoryAnswer answer = FindRepository(request);
     if (!answer.found) {
       return Missing{answer.reason ? answer.reason->text : "it was not found",
-                     "`kernelmap fetch` gets kernels"};
+                     Fix(answer.reason ? answer.reason->code : "not_found")};
     }
-    // Another machine may have another build of the commit, but one build has one content.
-    if (answer.found->variant == kernel.variant && answer.found->digest != kernel.origin.digest) {
+    // Another machine has another build of the commit. Where the one that the model was rewritten
+    // for would do, it is that one, with the content it had.
+    const bool fits = ChooseVariant({kernel.variant}, request.system).chosen.has_value();
+    if (fits && answer.found->variant != kernel.variant) {
+      return Missing{
+          "its build `" + kernel.variant + "` is not there, but `" + answer.found->variant + "`",
+          Fix("tampered")};
+    }
+    if (fits && answer.found->digest != kernel.origin.digest) {
       return Missing{"its content is not what it was when the model was rewritten",
                      "fetch it anew, or rewrite the model"};
     }
@@ -193,7 +224,13 @@ class Loader {
         Refuse(kernel, {missing.why + ", and no stock code is known for it", missing.fix});
       }
     }
-    for (const Adapter& adapter : kernel.adapters) BindStock(adapter);
+    for (const Adapter& adapter : kernel.adapters) {
+      try {
+        BindStock(adapter);
+      } catch (const torch::jit::ErrorReport& error) {
+        Refuse(kernel, {"its stock code: " + torchscript::CompilerMessage(error), missing.fix});
+      }
+    }
     warnings_.push_back("stock code stands for kernel `" + kernel.ref + "`: " + missing.why + "; " +
                         missing.fix);
   }

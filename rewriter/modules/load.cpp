@@ -27,7 +27,12 @@ torch::jit::Module load(const std::string& path, std::optional<c10::Device> devi
   } catch (const c10::Error& error) {
     TORCH_CHECK(false, "cannot load `", path, "`: ", error.what_without_backtrace());
   } catch (const torch::jit::ErrorReport& error) {
-    TORCH_CHECK(false, "cannot load `", path, "`: ", error.what());
+    const std::string what = error.what();
+    TORCH_CHECK(
+        what.find("kernelmap_hub::") == std::string::npos, "cannot load `", path,
+        "`: it calls kernels of the Hub, but does not say which; was it saved again without "
+        "its extra file kernelmap/adapters.json?");
+    TORCH_CHECK(false, "cannot load `", path, "`: ", what);
   }
 }
 

@@ -20,6 +20,7 @@ using SugaredPtr = std::shared_ptr<SugaredValue>;
 // Stand for operations that are not known: any arguments, a tensor or a list of them.
 constexpr const char* kAnyTensor = "kernelmap_any::tensor";
 constexpr const char* kAnyTensors = "kernelmap_any::tensors";
+constexpr size_t kMaxInlined = 10'000;  // nodes
 
 void NeverRuns(torch::jit::Stack&) { TORCH_CHECK(false, "an operation that is not known"); }
 
@@ -144,6 +145,28 @@ struct SourceResolver : torch::jit::Resolver {
   KernelPtr kernel;
 };
 
+// How many nodes a function has once the calls in it are replaced by what they call.
+size_t InlinedSize(torch::jit::Function* function, std::map<torch::jit::Function*, size_t>* known) {
+  const auto [place, is_new] = known->emplace(function, 0);  // no function calls itself
+  if (!is_new) return place->second;
+  torch::jit::toGraphFunction(*function).ensure_defined();
+  size_t size = 0;
+  std::vector<torch::jit::Block*> blocks{torch::jit::toGraphFunction(*function).graph()->block()};
+  while (!blocks.empty()) {
+    torch::jit::Block* block = blocks.back();
+    blocks.pop_back();
+    for (torch::jit::Node* node : block->nodes()) {
+      ++size;
+      for (torch::jit::Block* inner : node->blocks()) blocks.push_back(inner);
+      if (node->kind() != c10::prim::CallFunction) continue;
+      const auto type = node->input(0)->type()->cast<c10::FunctionType>();
+      if (type) size += InlinedSize(type->function(), known);
+      if (size > kMaxInlined) return (*known)[function] = kMaxInlined + 1;
+    }
+  }
+  return (*known)[function] = size;
+}
+
 CompiledSource Compile(const std::string& source, KernelPtr kernel) {
   CompiledSource compiled{.unit = std::make_shared<torch::jit::CompilationUnit>()};
   const auto functions =
@@ -154,6 +177,9 @@ CompiledSource Compile(const std::string& source, KernelPtr kernel) {
   }
   TORCH_CHECK(compiled.forward, "the source defines no forward");
   torch::jit::toGraphFunction(*compiled.forward).ensure_defined();
+  std::map<torch::jit::Function*, size_t> known;
+  TORCH_CHECK(InlinedSize(compiled.forward, &known) <= kMaxInlined,
+              "its functions call each other too often");
   return compiled;
 }
 
@@ -165,6 +191,7 @@ std::string CompilerMessage(const std::exception& e) {
   if (start == std::string::npos) return "it does not compile";
   std::string line = text.substr(start, text.find('\n', start) - start);
   while (!line.empty() && (line.back() == ':' || line.back() == ' ')) line.pop_back();
+  if (line == "stoll" || line == "stod") return "a number that cannot be read";
   return line;
 }
 

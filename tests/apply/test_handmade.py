@@ -10,6 +10,15 @@ import km
 STACK = {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2}
 FIRST_POST = "layers.0.post_attention_layernorm"
 SECOND_POST = "layers.1.post_attention_layernorm"
+# Models as people write them (tests/models/written.py): what is found in them.
+WRITTEN = {
+    "written_gpt": {"NewGELU": 2, "attention": 2},
+    "written_llama": {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2},
+    "written_llama.bf16": {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2},
+    "written_encoder": {"attention": 2},
+    "written_t5": {"RMSNorm": 4, "SwiGLUMLP": 2, "attention": 2},
+    "written_t5.bf16": {"RMSNorm": 4, "SwiGLUMLP": 2, "attention": 2},
+}
 # The norm that differs: what `difference` shows of it.
 DIFFERENT = {
     "norm_axis": r"reference: mean\(.*\[-1\].*; model: mean\(.*\[1\]",
@@ -32,7 +41,7 @@ class Handmade(checks.Case):
         stems = {n.removesuffix(".scripted").removesuffix(".traced") for n in km.HANDMADE}
         self.assertEqual(stems, {*DIFFERENT, "norm_uncast", "own_classes", "shared_class",
                                  "shared_class.bf16", "my_rms_norm", "never_called",
-                                 "inplace_input", "set_state", "odd_attributes"})
+                                 "inplace_input", "set_state", "odd_attributes", *WRITTEN})
 
     def test_all_replaced(self):
         """Scripted as traced, shared classes as own ones. Without the cast is the same in fp32."""
@@ -40,6 +49,12 @@ class Handmade(checks.Case):
             for report in self.reports_of(name).values():
                 self.assertEqual(km.actions(report, "replaced"), STACK)
                 self.assertEqual(len(report["sites"]), 9)
+
+    def test_written_by_hand(self):
+        for name, found in WRITTEN.items():
+            for report in self.reports_of(name).values():
+                self.assertEqual(km.actions(report, "replaced"), found)
+                self.assertEqual(km.actions(report, "fallback"), {})
 
     def test_different_code(self):
         for name, difference in DIFFERENT.items():

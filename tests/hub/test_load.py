@@ -197,6 +197,74 @@ class HubTest(unittest.TestCase):
         done = km.run("verify", self.traced, out, "--local-kernel", other)
         self.assertEqual(done.code, 1, done)
 
+    def test_a_local_kernel_is_loaded_for_those_who_name_it(self):
+        folder = sample.make_folder(self.root / "named", sample.ONE, sample.LAYERS + "\n# another digest\n")
+        config = self.write("named.toml", f'use_local_kernel = true\n[kernel_mapping]\nSiluAndMul = "{folder}:SiluAndMul"\n')
+        out = self.root / "named.pt"
+        self.apply(config, self.traced, out)
+        kernelmap.load(out, local_kernels=[folder])
+        with self.assertRaisesRegex(RuntimeError, "local_kernels"):
+            kernelmap.load(out)
+
+    def test_halves_of_another_dimension(self):
+        """`x[:, :, :n]` halves the features only where there are three dimensions."""
+        class Channels(torch.nn.Module):
+            def forward(self, x):
+                d = x.shape[1] // 2
+                return torch.nn.functional.silu(x[:, :d]) * x[:, d:]
+
+        class SiluAndMul(Channels):
+            pass
+
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.act = SiluAndMul()
+
+            def forward(self, x):
+                return self.act(x)
+
+        x = torch.randn(2, 6, 4)
+        for made in torch.jit.trace(Net(), x), torch.jit.script(Net()):
+            path, out = self.root / "channels.pt", self.root / "channels.out.pt"
+            torch.jit.save(made, str(path))
+            config = self.write("channels.toml", CONFIG + '[model]\ninputs = ["float32"]\n')
+            self.apply(config, path, out)
+            loaded = self.load(out)
+            for shape in (2, 6, 4), (2, 6), (2, 6, 4, 8):
+                x = torch.randn(shape)
+                torch.testing.assert_close(loaded(x), Net()(x))
+
+    def test_a_binding_that_does_not_fit(self):
+        def problem(text):
+            folder = self.root / "bound"
+            shutil.rmtree(folder, ignore_errors=True)
+            build = pathlib.Path(sample.make_folder(folder, sample.ONE), "build", sample.VARIANT)
+            (build / "kernelmap.toml").write_text(text)
+            (build / "metadata.json").write_text(json.dumps(
+                {k: v for k, v in json.loads((build / "metadata.json").read_text()).items() if k != "digest"}))
+            config = self.write("bound.toml", f'use_local_kernel = true\n[kernel_mapping]\nSiluAndMul = "{folder}:SiluAndMul"\n')
+            [site] = self.apply(config, self.traced, self.root / "bound.pt")["sites"]
+            return (site["reason"] or {}).get("code"), (site["reason"] or {}).get("text")
+
+        def binding(layer="SiluAndMul", reference="slices", source="def forward(x: Tensor) -> Tensor:\n    return ops.f(x)\n"):
+            return (f'repo = "any/name"\n[[kernel]]\nname = "SiluAndMul"\n[[kernel.implements]]\nlayer = "{layer}"\n'
+                    f'references = ["{reference}"]\nsource = {json.dumps(source)}\n')
+
+        for text, message in [
+                (binding(layer="Nothing"), "no layer is called `Nothing`"),
+                (binding(reference="nothing"), "SiluAndMul has no form that is called `nothing`"),
+                (binding(source="x = 1\n"), "its code has no `forward`"),
+                (binding(source="def forward(x: Tensor, y: Tensor) -> Tensor:\n    return x\n"), "the parameters and results"),
+                (binding(source="def forward(x: Tensor, y: int = 1) -> Tensor:\n    return x\n"), "the parameters and results"),
+                (binding(source="def forward(x: Tensor) -> Tuple[Tensor, Tensor]:\n    return x, x\n"), "the parameters and results"),
+                (binding(source="def forward(x: Tensor) -> Tensor:\n    if 0 < x.dim() < 2:\n        return x\n    return x\n"),
+                 "a chained comparison"),
+        ]:
+            code, found = problem(text)
+            self.assertEqual(code, "bad_metadata", found)
+            self.assertIn(message, found)
+
     def test_what_cannot_be_used_stays_with_a_reason(self):
         def reason(name, config=CONFIG):
             path = self.write("reason.toml", config.replace(":SiluAndMul", ":" + name))

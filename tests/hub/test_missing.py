@@ -99,13 +99,41 @@ torch.testing.assert_close(kernel(IDS), STOCK(IDS))
         self.assert_fails("its content is not what it was when the model was rewritten", home=home)
 
     def test_another_build_of_the_commit(self):
-        """The variant is chosen on the machine that runs, within the commit."""
+        """On another machine than that of apply, the build for it is chosen within the commit."""
+        elsewhere = sample.VARIANT.replace("torch2", "torch1")
+        path = self.damaged(lambda data: data.replace(sample.VARIANT.encode(), elsewhere.encode()))
         home = self.root / "elsewhere"
-        variant = sample.add_commit(home, "1" * 40, sample.TWO)
-        variant.rename(variant.with_name("torch-stable-abi210-cpu-" + sample.VARIANT.split("-cpu-")[1]))
-        done = self.python("torch.testing.assert_close(kernelmap.load(OUT, **TRUST).act(torch.ones(1, 2, 64)), "
+        sample.add_commit(home, "1" * 40, sample.TWO)
+        done = self.python(f"torch.testing.assert_close(kernelmap.load({str(path)!r}, **TRUST).act(torch.ones(1, 2, 64)), "
                            "STOCK.act(torch.ones(1, 2, 64)) + 1)", home)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_build_under_another_name(self):
+        """Where the build of apply would do, another one does not take its place."""
+        home = self.root / "renamed"
+        variant = sample.add_commit(home, "1" * 40, sample.TWO)
+        variant.rename(variant.with_name("torch-stable-abi210-cpu-" + sample.VARIANT.split("-cpu-")[1]))
+        self.assert_fails(f"its build `{sample.VARIANT}` is not there, but `torch-stable", home=home)
+
+    def test_memory_that_starts_anywhere(self):
+        """Nothing of torch says so here: the address itself is odd."""
+        done = self.python("""
+import numpy
+model = kernelmap.load(OUT, **TRUST)
+x = torch.from_numpy(numpy.arange(193, dtype=numpy.float32)[1:]).reshape(1, 3, 64)
+assert x.data_ptr() % 16 != 0
+torch.testing.assert_close(model.act(x), STOCK.act(x))
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_saved_again_without_its_extra_files(self):
+        done = self.python(f"""
+path = {str(self.root / "again.pt")!r}
+kernelmap.load(OUT, **TRUST).save(path)
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.python(f"kernelmap.load({str(self.root / 'again.pt')!r}, **TRUST)")
+        self.assertIn("saved again without its extra file kernelmap/adapters.json?", done.stderr)
 
     def test_trust(self):
         self.assert_fails("publisher `some-org` is not trusted; .*trusted_publishers", "")
@@ -175,6 +203,8 @@ with ThreadPoolExecutor(8) as pool:
                 (lambda data: re.sub(b'"revision": "1', b'"revision": "2', data), "`op` is not what it must be"),
                 (edit("forward", "def forward(x): return x"), "`op` is not what it must be"),
                 (edit("schema", 1), "`schema` is not what it must be"),
+                (lambda data: data.replace(b"1" * 40, b"main"), "`revision` is not what it must be"),
+                (lambda data: data.replace(sample.VARIANT.encode(), b"zzz"), "`variant` is not what it must be"),
         ]:
             path = self.damaged(change)
             done = self.python(f"kernelmap.load({str(path)!r}, **TRUST)")

@@ -108,6 +108,12 @@ class RealTest(unittest.TestCase):
         folder = HOME.parent / "local" / "relu"
         self.check("ReLU", f"{folder}:ReLU", Shifted, local_kernels=[folder])
 
+    def test_nan(self):
+        archive = sample.save(ReLUNet().eval(), self.root / "model.pt")
+        out, _ = self.apply("ReLU", "kernels-community/relu@v1:ReLU", archive)
+        x = torch.tensor([[float("nan"), -1.0, 2.0, float("-inf")]])
+        torch.testing.assert_close(kernelmap.load(out, cache=HOME / "hub").act(x), torch.relu(x), equal_nan=True)
+
     def test_local(self):
         for name in ("relu", "relu-v2", "relu-many"):
             folder = HOME.parent / "local" / name

@@ -38,12 +38,13 @@ def rotary(heads_last, rotated):
     return [q, k, torch.randn(2, 9, rotated), torch.randn(2, 9, rotated)]
 
 
-def attention(heads, kv_heads, mask):
+def attention(heads, kv_heads, reference):
     q = torch.randn(2, 11, heads, 32).transpose(1, 2)
     k, v = (torch.randn(2, 11, kv_heads, 32).transpose(1, 2) for _ in range(2))
     causal = torch.full((11, 11), -1e4).triu(1).expand(2, 1, 11, 11)
     repeat = [heads // kv_heads] if kv_heads < heads else []
-    return [q, k, v, *([causal] if mask else []), *repeat, 32**-0.5]
+    mask = [causal < 0] if "masked" in reference else [causal] if "mask" in reference else []
+    return [q, k, v, *mask, *repeat, 32**0.5 if "div" in reference else 32**-0.5]
 
 
 def inputs(layer, reference):
@@ -59,7 +60,7 @@ def inputs(layer, reference):
     if layer == "rotary_pos_emb":
         return rotary(reference.endswith("heads_last"), 16 if reference == "partial" else 32)
     if layer == "attention":
-        return attention(4, 2 if "gqa" in reference else 4, "mask" in reference)
+        return attention(4, 2 if "gqa" in reference else 4, reference)
     if reference == "fused_gate_up":
         return mlp((192, 64), (64, 96))
     if reference.endswith("bias"):
@@ -115,7 +116,7 @@ class Manifests(KernelCase):
             for dtype in kernel["dtypes"]:
                 with self.subTest(kernel=kernel["name"], reference=reference, dtype=dtype):
                     cast = [
-                        a.to(getattr(torch, dtype)) if isinstance(a, torch.Tensor) else a
+                        a.to(getattr(torch, dtype)) if isinstance(a, torch.Tensor) and a.is_floating_point() else a
                         for a in inputs(implementation["layer"], reference)
                     ]
                     ours, theirs = compiled(implementation["source"])(*cast), compiled(stock)(*cast)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 import make
+import written
 
 HIDDEN, HEADS, INTER = 16, 2, 32
 
@@ -259,8 +260,12 @@ MODELS = {
     "never_called": lambda: Stack(all_of(TinyRMSNorm), UncalledBlock),
     "set_state": SetState,
     "odd_attributes": OddAttributes,
+    "written_gpt": written.WrittenGPT,
+    "written_llama": written.WrittenLlama,
+    "written_encoder": written.WrittenEncoder,
+    "written_t5": written.WrittenT5,
 }
-BF16 = ["shared_class", "norm_uncast"]
+BF16 = ["shared_class", "norm_uncast", "written_llama", "written_t5"]
 SCRIPTED_ONLY = ["set_state", "odd_attributes"]
 ARCHIVES = ([(m, torch.float32, form) for m in MODELS for form in ("scripted", "traced")
              if form == "scripted" or m not in SCRIPTED_ONLY] +

@@ -9,6 +9,7 @@
 //       changes the models by one operation at random and compares each rewritten mutant with the
 //       mutant, bit for bit; exit 1 when one is wrong. --sabotage turns the check off: then wrong
 //       ones must get through, and exit 1 says that none did.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -50,9 +51,19 @@ int Self(const std::string& model, const std::string& out, std::vector<std::stri
   for (const std::string& path : layers) {
     rephrased.layers.push_back(ReadLayerFile(path, ReadText(path)));
   }
-  // A layer of one operation cannot be phrased otherwise: it stays as it is.
+  // What cannot be phrased otherwise, or is not, stays as it is.
   for (const Layer& layer : BuiltinCatalogue().layers) {
-    if (!rephrased.FindLayer(layer.name)) rephrased.layers.push_back(layer);
+    const auto same = std::find_if(rephrased.layers.begin(), rephrased.layers.end(),
+                                   [&](const Layer& l) { return l.name == layer.name; });
+    if (same == rephrased.layers.end()) {
+      rephrased.layers.push_back(layer);
+      continue;
+    }
+    for (const Reference& reference : layer.references) {
+      const bool has = std::any_of(same->references.begin(), same->references.end(),
+                                   [&](const Reference& r) { return r.name == reference.name; });
+      if (!has) same->references.push_back(reference);
+    }
   }
   if (!layers.empty()) options.catalogue = &rephrased;
   options.sites.self_mode = true;
