@@ -1,7 +1,6 @@
 """Servers that lie: names, sizes, endless answers, redirects. test_hostile.py, with KM_PROGRAM."""
 
 import json
-import os
 import pathlib
 import resource
 import shutil
@@ -12,21 +11,14 @@ import time
 import unittest
 
 import sample
+from case import PROGRAM, Case
 from hub_server import Answer, Hub, git_digest, on
 from sample import VARIANT, Machine, build, commit, in_build
 
-PROGRAM = os.environ["KM_PROGRAM"]
 NUMBER = "0" * 40
 
 
-class Hostile(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.hub = self.enterContext(Hub())
-        sample.fill(self.hub)
-        self.machine = Machine(PROGRAM, folder.name, self.hub)
-
+class Hostile(Case):
     def outside(self):
         """What is on the machine beside the cache and the config."""
         return sorted(str(p.relative_to(self.machine.folder)) for p in self.machine.folder.rglob("*")

@@ -3,10 +3,8 @@ and a Python that has kernels and huggingface_hub."""
 
 import importlib.metadata
 import json
-import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 try:
@@ -20,11 +18,8 @@ if missing:
     print(f"SKIPPED: {missing}. Configure with -DKM_HF_PYTHON=… naming a Python that has kernels 0.17.")
     sys.exit(77)
 
-import sample
-from hub_server import Hub
-from sample import VARIANT, Machine, build, commit, in_build
-
-PROGRAM = os.environ["KM_PROGRAM"]
+from case import Case
+from sample import VARIANT, build, commit, in_build
 
 INSTALL = """
 import json, sys
@@ -49,13 +44,9 @@ print(json.dumps({"warnings": [str(w) for w in found.warnings],
 """
 
 
-class Live(unittest.TestCase):
+class Live(Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.hub = self.enterContext(Hub())
-        sample.fill(self.hub)
-        self.machine = Machine(PROGRAM, folder.name, self.hub)
+        super().setUp()
         self.machine.write({"ReLU": "kernels-community/relu:ReLU",
                             "Spec": "kernels-community/relu@>=2,<3:ReLU",
                             "Needs": "kernels-community/needs:ReLU"})
