@@ -1,6 +1,5 @@
 #include "compiler/hub/cache_writer.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,12 +11,11 @@
 #include <climits>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <random>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "compiler/hub/cache_folder.h"
 #include "compiler/sha256.h"
 
 namespace kernelmap {
@@ -25,71 +23,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kStep(50);
 
-Reason CannotWrite(const std::string& what) {
-  const int error = errno;
-  if (error == ELOOP || error == ENOTDIR) {
-    return {"unsafe_path", "`" + Visible(what) + "` of the cache is no folder or file of its own",
-            ""};
-  }
-  return {"cannot_write",
-          "`" + Visible(what) + "` of the cache cannot be written: " + std::strerror(error), ""};
-}
-
-std::vector<std::string> PartsOf(std::string_view path) {
-  std::vector<std::string> parts;
-  while (true) {
-    const size_t slash = path.find('/');
-    parts.emplace_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) return parts;
-    path.remove_prefix(slash + 1);
-  }
-}
-
-Descriptor OpenFolder(const Descriptor& at, const std::string& name) {
-  return Descriptor(
-      openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
-// The folder at `path`, made where it is not there.
-Descriptor MakeFolder(const Descriptor& from, std::string_view path, Reason* reason) {
-  Descriptor at(openat(from.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (path.empty()) return at;
-  for (const std::string& part : PartsOf(path)) {
-    if (part == "." || part == "..") {
-      return *reason = {"unsafe_path", "a path leads outside the repository", ""}, Descriptor();
-    }
-    Descriptor next = OpenFolder(at, part);
-    if (!next && errno == ENOENT &&
-        (mkdirat(at.get(), part.c_str(), 0777) == 0 || errno == EEXIST)) {
-      next = OpenFolder(at, part);
-    }
-    if (!next) {
-      *reason = CannotWrite(std::string(path));
-      return Descriptor();
-    }
-    at = std::move(next);
-  }
-  return at;
-}
-
-std::string RandomName() {
-  std::random_device device;
-  const uint32_t bits = device();
-  return ToHex({reinterpret_cast<const char*>(&bits), sizeof bits});
-}
-
 std::string FolderOf(std::string repo) {
   repo.replace(repo.find('/'), 1, "--");
   return "kernels--" + repo;
-}
-
-std::string LeafOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-// What the link to a file's blob says, from its place in a snapshot.
-std::string TargetOf(const HubFile& file) {
-  std::string target = "../../";
-  for (const char c : file.path) target += c == '/' ? "../" : "";
-  return target + "blobs/" + file.digest;
 }
 
 // Backup programs leave out a folder with this file; the Python library writes it too.
@@ -101,20 +37,6 @@ void TagCache(const Descriptor& cache) {
                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   // Without it the cache is one all the same.
   if (tag && write(tag.get(), kText.data(), kText.size()) < 0) return;
-}
-
-// A folder that this process made, of links and folders.
-void RemoveFolder(const Descriptor& parent, const std::string& name) {
-  const Descriptor folder = OpenFolder(parent, name);
-  DIR* stream = folder ? fdopendir(dup(folder.get())) : nullptr;
-  if (!stream) return;
-  while (const dirent* entry = readdir(stream)) {
-    const std::string below = entry->d_name;
-    if (below == "." || below == "..") continue;
-    if (unlinkat(folder.get(), below.c_str(), 0) != 0) RemoveFolder(folder, below);
-  }
-  closedir(stream);
-  unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
 }
 
 }  // namespace
@@ -299,122 +221,6 @@ bool CacheWriter::FinishPartial(const Descriptor& file, const std::string& name,
 
 void CacheWriter::RemovePartial(const std::string& name) const {
   unlinkat(blobs_.get(), name.c_str(), 0);
-}
-
-namespace {
-
-// A commit becomes part of a path, wherever it is from.
-bool CheckCommit(const std::string& commit, Reason* reason) {
-  if (IsCommit(commit)) return true;
-  *reason = {"bad_ref", "`" + Visible(commit) + "` is no commit", ""};
-  return false;
-}
-
-// A folder that nothing shall be left of unless it got its place.
-struct Unfinished {
-  const Descriptor& parent;
-  const std::string& name;
-  const bool* done;
-  ~Unfinished() {
-    if (!*done) RemoveFolder(parent, name);
-  }
-};
-
-}  // namespace
-
-bool CacheWriter::Link(const std::string& commit, const std::vector<HubFile>& files,
-                       Reason* reason) const {
-  if (!CheckCommit(commit, reason)) return false;
-  const Descriptor snapshot = MakeFolder(repo_, "snapshots/" + commit, reason);
-  if (!snapshot) return false;
-  std::map<std::string, std::vector<HubFile>> builds;  // "" of what is in none
-  for (const HubFile& file : files) {
-    const size_t slash = file.path.starts_with("build/") ? file.path.find('/', 6) : file.path.npos;
-    builds[slash == file.path.npos ? "" : file.path.substr(0, slash)].push_back(file);
-  }
-  for (const auto& [build, members] : builds) {
-    bool done = false;
-    if (!build.empty() && !LinkNewBuild(snapshot, build, members, &done, reason)) return false;
-    for (const HubFile& file : members) {
-      if (!done && !LinkOne(snapshot, file, reason)) return false;
-    }
-  }
-  fsync(snapshot.get());
-  return true;
-}
-
-bool CacheWriter::LinkNewBuild(const Descriptor& snapshot, const std::string& build,
-                               const std::vector<HubFile>& files, bool* done,
-                               Reason* reason) const {
-  struct stat status {};
-  if (fstatat(snapshot.get(), build.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
-  const Descriptor parent = MakeFolder(snapshot, "build", reason);
-  // Beside the blobs: among the builds it would be one.
-  const std::string name = "build." + RandomName() + ".tmp";
-  const Descriptor folder = parent ? MakeFolder(blobs_, name, reason) : Descriptor();
-  if (!folder) return false;
-  const Unfinished unfinished{blobs_, name, done};
-  for (const HubFile& file : files) {
-    const std::string path = file.path.substr(build.size() + 1);
-    const size_t slash = path.rfind('/');
-    const Descriptor below =
-        MakeFolder(folder, slash == path.npos ? "" : path.substr(0, slash), reason);
-    if (!below) return false;
-    if (symlinkat(TargetOf(file).c_str(), below.get(), LeafOf(path).c_str()) != 0) {
-      return *reason = CannotWrite(file.path), false;
-    }
-    fsync(below.get());
-  }
-  fsync(folder.get());
-  *done = renameat(blobs_.get(), name.c_str(), parent.get(), LeafOf(build).c_str()) == 0;
-  if (*done) fsync(parent.get());  // else another process was faster
-  return true;
-}
-
-bool CacheWriter::LinkOne(const Descriptor& snapshot, const HubFile& file, Reason* reason) const {
-  const size_t slash = file.path.rfind('/');
-  const Descriptor folder =
-      MakeFolder(snapshot, slash == file.path.npos ? "" : file.path.substr(0, slash), reason);
-  if (!folder) return false;
-  const std::string leaf = LeafOf(file.path), target = TargetOf(file);
-  char now[PATH_MAX];
-  const ssize_t length = readlinkat(folder.get(), leaf.c_str(), now, sizeof now);
-  if (length >= 0 && target == std::string_view(now, static_cast<size_t>(length))) return true;
-  // Beside the blobs: a stranger among a build's files would make the build another.
-  const std::string name = file.digest + "." + RandomName() + ".link";
-  if (symlinkat(target.c_str(), blobs_.get(), name.c_str()) != 0 ||
-      renameat(blobs_.get(), name.c_str(), folder.get(), leaf.c_str()) != 0) {
-    *reason = CannotWrite(file.path);
-    unlinkat(blobs_.get(), name.c_str(), 0);
-    return false;
-  }
-  fsync(folder.get());
-  return true;
-}
-
-bool CacheWriter::WriteRef(const std::string& name, const std::string& commit,
-                           Reason* reason) const {
-  if (!CheckCommit(commit, reason)) return false;
-  const std::string path = "refs/" + name;
-  const size_t slash = path.rfind('/');
-  const Descriptor folder = MakeFolder(repo_, path.substr(0, slash), reason);
-  if (!folder) return false;
-  // Beside the blobs too: in refs/ it would be a ref.
-  const std::string temporary = "ref." + RandomName() + ".tmp";
-  const Descriptor file(openat(blobs_.get(), temporary.c_str(),
-                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  const bool written =
-      file &&
-      write(file.get(), commit.data(), commit.size()) == static_cast<ssize_t>(commit.size()) &&
-      fsync(file.get()) == 0 &&
-      renameat(blobs_.get(), temporary.c_str(), folder.get(), path.substr(slash + 1).c_str()) == 0;
-  if (!written) {
-    *reason = CannotWrite(path);
-    if (file) unlinkat(blobs_.get(), temporary.c_str(), 0);
-    return false;
-  }
-  fsync(folder.get());
-  return true;
 }
 
 std::optional<uint64_t> CacheWriter::FreeBytes() const {
