@@ -6,6 +6,7 @@
 #include "compiler/diagnostics.h"
 #include "compiler/document.h"
 #include "compiler/json_writer.h"
+#include "compiler/store/cache.h"
 #include "compiler/store/source_check.h"
 #include "compiler/store/variant.h"
 
@@ -15,10 +16,6 @@ namespace {
 constexpr const char* kFormat = "kernelmap-adapters/1";
 constexpr size_t kMaxKernels = 1000;
 constexpr size_t kMaxSchema = 4096;
-
-bool IsCommit(const std::string& text) {
-  return text.size() == 40 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
 
 void WriteOrNull(std::string_view key, const std::string& value, JsonWriter* json) {
   json->Key(key);

@@ -50,6 +50,25 @@ bool SetSchema(const SourceSignature& called, Adapter* adapter) {
   return !returns.empty();
 }
 
+std::string TypeOf(const std::string& written) { return written.empty() ? "Tensor" : written; }
+
+// "def forward(x: Tensor, eps: float) -> Tensor:\n".
+std::string HeadOf(const SourceSignature& signature) {
+  std::string parameters;
+  for (const SourceParameter& p : signature.parameters) {
+    parameters += (parameters.empty() ? "" : ", ") + p.name + ": " + TypeOf(p.type);
+  }
+  return "def forward(" + parameters + ") -> " + TypeOf(signature.returns) + ":\n";
+}
+
+// "(x, eps)".
+std::string ArgumentsOf(const SourceSignature& signature) {
+  std::string names;
+  for (const SourceParameter& p : signature.parameters)
+    names += (names.empty() ? "" : ", ") + p.name;
+  return "(" + names + ")";
+}
+
 std::string TypeOfDefault(const std::string& text) {
   if (text == "True" || text == "False") return "bool";
   if (text == "None") return "Optional[Tensor]";
@@ -140,22 +159,21 @@ std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource
   Adapter adapter;
   adapter.stock = stock;
   if (!SetSchema(called, &adapter)) return std::nullopt;
-  std::string parameters;
+  SourceSignature renamed = called;
   for (size_t i = 0; i < called.parameters.size(); ++i) {
-    const SourceParameter& parameter = called.parameters[i];
-    std::string name = source.unused_prefix + parameter.name;
+    std::string& name = renamed.parameters[i].name;
+    name = source.unused_prefix + called.parameters[i].name;
     if (i < inputs) name = source.signature.parameters[i].name;
     for (size_t a = 0; a < attributes.size(); ++a) {
-      if (attributes[a] == parameter.name) name = source.attribute_prefix + source.attributes[a];
+      if (attributes[a] == called.parameters[i].name) {
+        name = source.attribute_prefix + source.attributes[a];
+      }
     }
-    parameters +=
-        (i == 0 ? "" : ", ") + name + ": " + (parameter.type.empty() ? "Tensor" : parameter.type);
   }
-  adapter.forward = source.helpers + "def forward(" + parameters + ") -> " +
-                    (called.returns.empty() ? "Tensor" : called.returns) + ":\n";
+  adapter.forward = source.helpers + HeadOf(renamed);
   // Layers are written for tensors without gaps.
   for (size_t i = 0; i < inputs; ++i) {
-    if (called.parameters[i].type != "" && called.parameters[i].type != "Tensor") continue;
+    if (TypeOf(called.parameters[i].type) != "Tensor") continue;
     const std::string& name = source.signature.parameters[i].name;
     adapter.forward += "    " + name + " = " + name + ".contiguous()\n";
   }
@@ -181,15 +199,8 @@ std::optional<Adapter> MakeAdapter(const KernelOrigin& origin, const LayerSource
 }
 
 std::string AdapterCall(const Adapter& adapter, const SourceSignature& called) {
-  std::string parameters, names;
-  for (const SourceParameter& p : called.parameters) {
-    const std::string separator = parameters.empty() ? "" : ", ";
-    parameters += separator + p.name + ": " + (p.type.empty() ? "Tensor" : p.type);
-    names += separator + p.name;
-  }
-  return "def forward(" + parameters + ") -> " +
-         (called.returns.empty() ? "Tensor" : called.returns) +
-         ":\n    return torch.ops.kernelmap_hub." + adapter.op + "(" + names + ")\n";
+  return HeadOf(called) + "    return torch.ops.kernelmap_hub." + adapter.op + ArgumentsOf(called) +
+         "\n";
 }
 
 namespace {
@@ -206,19 +217,28 @@ std::optional<std::string> GuardRank(const Reference& reference, const SourceSig
   if (at == std::string::npos) return std::nullopt;
   stock.replace(0, head.size(), "def stock_forward(");
   kernel.replace(at, head.size(), "def kernel_forward(");
-  std::string parameters, names, other;
-  for (const SourceParameter& p : signature.parameters) {
-    const std::string comma = names.empty() ? "" : ", ";
-    parameters += comma + p.name + ": " + (p.type.empty() ? "Tensor" : p.type);
-    names += comma + p.name;
-  }
+  std::string other;
   for (const auto& [name, rank] : reference.rank) {
     other += (other.empty() ? "" : " or ") + name + ".dim() != " + std::to_string(rank);
   }
-  return stock + kernel + head + parameters + ") -> " +
-         (signature.returns.empty() ? "Tensor" : signature.returns) + ":\n    if " + other +
-         ":\n        return stock_forward(" + names + ")\n    return kernel_forward(" + names +
-         ")\n";
+  const std::string arguments = ArgumentsOf(signature);
+  return stock + kernel + HeadOf(signature) + "    if " + other +
+         ":\n        return stock_forward" + arguments + "\n    return kernel_forward" + arguments +
+         "\n";
+}
+
+// The kernel's code for one form. `implementation` says what else is known of it.
+void AddForm(const Reference& reference, const SourceSignature& signature, Adapter adapter,
+             Implementation implementation, Kernel* kernel) {
+  const std::optional<std::string> forward = GuardRank(reference, signature, adapter.forward);
+  if (!forward) return;
+  adapter.forward = *forward;
+  adapter.stock = reference.source;
+  adapter.op = AdapterName(*kernel->origin, adapter);
+  implementation.references = {reference.name};
+  implementation.source = AdapterCall(adapter, signature);
+  implementation.adapter = std::move(adapter);
+  kernel->implementations.push_back(std::move(implementation));
 }
 
 // Code of layers.py for each form of a layer that it can stand for; "", or why for none.
@@ -241,23 +261,13 @@ std::string ImplementFromSource(const LayerSource& source, const Layer& layer, K
       adapter =
           MakeAdapter(*kernel->origin, source, *signature, attributes, inputs, reference.source);
       if (!adapter) problem = "has a parameter of a type that operations do not have";
-      const auto guarded =
-          adapter ? GuardRank(reference, *signature, adapter->forward) : std::nullopt;
-      if (adapter && !guarded) continue;
-      if (guarded) {
-        adapter->forward = *guarded;
-        adapter->op = AdapterName(*kernel->origin, *adapter);
-      }
     }
     if (wrong.empty()) wrong = problem;
     if (!adapter) continue;
     Implementation implementation;
     implementation.layer = layer.name;
-    implementation.references = {reference.name};
-    implementation.source = AdapterCall(*adapter, *signature);
     implementation.contiguous_output = false;
-    implementation.adapter = std::move(adapter);
-    kernel->implementations.push_back(std::move(implementation));
+    AddForm(reference, *signature, *std::move(adapter), std::move(implementation), kernel);
   }
   if (!kernel->implementations.empty()) return "";
   return wrong.empty() ? "stands for no form of " + layer.name : wrong;
@@ -273,16 +283,8 @@ void ImplementFromBinding(const BoundKernel& bound, const Layer& layer, Kernel* 
                                    reference.name) != written.references.end();
       Adapter adapter;
       if (!named || !signature || !SetSchema(*signature, &adapter)) continue;
-      const auto forward = GuardRank(reference, *signature, written.source);
-      if (!forward) continue;
-      adapter.forward = *forward;
-      adapter.stock = reference.source;
-      adapter.op = AdapterName(*kernel->origin, adapter);
-      Implementation implementation = written;
-      implementation.references = {reference.name};
-      implementation.source = AdapterCall(adapter, *signature);
-      implementation.adapter = std::move(adapter);
-      kernel->implementations.push_back(std::move(implementation));
+      adapter.forward = written.source;
+      AddForm(reference, *signature, std::move(adapter), written, kernel);
     }
   }
 }

@@ -56,8 +56,8 @@ std::string TorchScriptType(const Tokens& tokens, size_t begin, size_t end) {
 size_t EndOfPart(const Tokens& tokens, size_t from, bool stop_at_sign) {
   int depth = 0;
   for (size_t i = from; i < tokens.size(); ++i) {
-    if (tokens[i].Is("(") || tokens[i].Is("[") || tokens[i].Is("{")) ++depth;
-    if (tokens[i].Is(")") || tokens[i].Is("]") || tokens[i].Is("}")) {
+    if (tokens[i].Opens()) ++depth;
+    if (tokens[i].Closes()) {
       if (depth-- == 0) return i;
     }
     if (depth > 0) continue;
@@ -118,8 +118,8 @@ std::string Unsupported(const PythonLine& line) {
   int depth = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const PythonToken& token = tokens[i];
-    if (token.Is("(") || token.Is("[") || token.Is("{")) ++depth;
-    if (token.Is(")") || token.Is("]") || token.Is("}")) --depth;
+    if (token.Opens()) ++depth;
+    if (token.Closes()) --depth;
     const bool statement = i == 0 && tokens.size() > 1 && token.kind == Kind::kName &&
                            (tokens[1].kind != Kind::kOperator || tokens[1].Is(":"));
     if (statement && kStatements.contains(token.text)) return "`" + token.text + "`";
@@ -326,10 +326,7 @@ class Reader {
     if (at + 1 < tokens.size()) {
       const PythonToken& next = tokens[at + 1];
       if (next.Is("(")) Refuse("a call of `self." + name + "`", line);
-      const bool assigned = next.Is("=") || (next.text.size() > 1 && next.text.back() == '=' &&
-                                             !next.Is("==") && !next.Is("!=") && !next.Is("<=") &&
-                                             !next.Is(">=") && next.kind == Kind::kOperator);
-      if (assigned && at == 2) Refuse("an assignment to `self." + name + "`", line);
+      if (next.Assigns() && at == 2) Refuse("an assignment to `self." + name + "`", line);
     }
     if (std::find(attributes_->begin(), attributes_->end(), name) == attributes_->end()) {
       attributes_->push_back(name);

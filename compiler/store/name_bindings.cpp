@@ -73,8 +73,8 @@ class Finder {
     size_t begin = 0;
     for (size_t i = 0; i <= tokens.size(); ++i) {
       const bool end = i == tokens.size();
-      if (!end && (tokens[i].Is("(") || tokens[i].Is("[") || tokens[i].Is("{"))) ++depth;
-      if (!end && (tokens[i].Is(")") || tokens[i].Is("]") || tokens[i].Is("}"))) --depth;
+      if (!end && tokens[i].Opens()) ++depth;
+      if (!end && tokens[i].Closes()) --depth;
       const bool colon = !end && depth == 0 && tokens[i].Is(":") && StartsBlock(tokens[begin]);
       if (!end && !colon && (depth > 0 || definition || !tokens[i].Is(";"))) continue;
       if (i > begin) Statement(Tokens(tokens.begin() + begin, tokens.begin() + i));
@@ -111,11 +111,9 @@ class Finder {
     bool hidden = false;
     for (size_t i = 0; i < tokens.size(); ++i) {
       const PythonToken& token = tokens[i];
-      if (token.Is("(") || token.Is("[") || token.Is("{")) ++depth;
-      if (token.Is(")") || token.Is("]") || token.Is("}")) --depth;
-      const bool sets = token.kind == Kind::kOperator && token.text.back() == '=' &&
-                        !token.Is("==") && !token.Is("!=") && !token.Is("<=") && !token.Is(">=");
-      if (sets && (depth == 0 || token.Is(":="))) last = i;
+      if (token.Opens()) ++depth;
+      if (token.Closes()) --depth;
+      if (token.Assigns() && (depth == 0 || token.Is(":="))) last = i;
       if (depth == 0 && token.Is(":") && last == 0) last = i;  // `name: type`
       for (const char* word : {"globals", "locals", "vars", "setattr", "exec", "eval", "delattr"}) {
         hidden = hidden || token.Is(word);

@@ -173,8 +173,8 @@ std::string JoinTokens(const std::vector<PythonToken>& tokens, size_t begin, siz
 size_t ClosingBracket(const std::vector<PythonToken>& tokens, size_t open) {
   int depth = 0;
   for (size_t i = open; i < tokens.size(); ++i) {
-    if (tokens[i].Is("(") || tokens[i].Is("[") || tokens[i].Is("{")) ++depth;
-    if (tokens[i].Is(")") || tokens[i].Is("]") || tokens[i].Is("}")) --depth;
+    if (tokens[i].Opens()) ++depth;
+    if (tokens[i].Closes()) --depth;
     if (depth == 0) return i;
   }
   return tokens.size();

@@ -15,6 +15,13 @@ struct PythonToken {
   std::string text;  // a string with its quotes and prefix; an operator of one to three characters
   bool space = false;  // white space before it
   bool Is(std::string_view other) const { return kind != Kind::kString && text == other; }
+  bool Opens() const { return Is("(") || Is("[") || Is("{"); }
+  bool Closes() const { return Is(")") || Is("]") || Is("}"); }
+  /// `=`, `+=`, `:=`, ...: not a comparison.
+  bool Assigns() const {
+    return kind == Kind::kOperator && text.ends_with('=') && !Is("==") && !Is("!=") && !Is("<=") &&
+           !Is(">=");
+  }
 };
 
 /// What Python reads as one statement or the head of one: brackets and `\` join lines, comments and

@@ -20,13 +20,6 @@ bool IsOneOf(const PythonToken& token, const std::array<std::string_view, N>& wo
   return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return token.Is(w); });
 }
 
-bool Opens(const PythonToken& token) {
-  return IsOneOf(token, std::array<std::string_view, 3>{"(", "[", "{"});
-}
-bool Closes(const PythonToken& token) {
-  return IsOneOf(token, std::array<std::string_view, 3>{")", "]", "}"});
-}
-
 constexpr std::array<std::string_view, 8> kComparisons = {
     "<", ">", "<=", ">=", "==", "!=", "in", "is"};
 // What ends an operand of a comparison.
@@ -40,10 +33,10 @@ std::string StatementProblem(const PythonLine& line) {
   if (line.tokens.size() > kMaxTokens) return "a statement of too many parts";
   std::vector<int> comparisons(1);  // in the expression so far, one a bracket
   for (const PythonToken& token : line.tokens) {
-    if (Opens(token)) {
+    if (token.Opens()) {
       comparisons.push_back(0);
       if (comparisons.size() > kMaxBrackets) return "brackets too deep inside one another";
-    } else if (Closes(token)) {
+    } else if (token.Closes()) {
       if (comparisons.size() > 1) comparisons.pop_back();
     } else if (IsOneOf(token, kEnds)) {
       comparisons.back() = 0;
