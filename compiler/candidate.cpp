@@ -6,13 +6,10 @@
 
 #include "compiler/binding.h"
 #include "compiler/catalogue.h"
+#include "compiler/contains.h"
 
 namespace kernelmap {
 namespace {
-
-bool Contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
 
 // A name that is no layer of the catalogue is a class: its code decides, at each site.
 bool Fuses(const Implementation& implementation, const std::vector<std::string>& names) {

@@ -63,8 +63,8 @@ struct FusedMember {
   std::vector<std::string> references;
 };
 
-/// How a kernel computes a layer, or several at once: `source` is TorchScript whose `def forward(...)` has the same
-/// parameters as the references it stands for.
+/// How a kernel computes a layer, or several at once: `source` is TorchScript whose
+/// `def forward(...)` has the same parameters as the references it stands for.
 struct Implementation {
   std::string layer;
   std::vector<std::string> references;  // names of references of the layer

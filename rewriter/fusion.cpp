@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "compiler/contains.h"
 #include "rewriter/fusion_parts.h"
 #include "rewriter/kernel_fit.h"
 
@@ -18,10 +19,6 @@ using expr::Match;
 using expr::Node;
 using expr::Operand;
 using expr::Refusal;
-
-bool Contains(const std::vector<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
 
 // The frames of all members in one call of the parent.
 struct Call {

@@ -1,17 +1,10 @@
 #include "rewriter/kernel_fit.h"
 
-#include <algorithm>
 #include <map>
 
+#include "compiler/contains.h"
+
 namespace kernelmap {
-namespace {
-
-bool Contains(const std::vector<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-}  // namespace
-
 const Kernel* KernelOf(const PlanEntry& entry, const Catalogue& catalogue) {
   if (!entry.kernel) return nullptr;
   if (entry.code) return entry.code.get();

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
+#include "compiler/contains.h"
 #include "compiler/store/embedded_kernels.h"
 #include "compiler/store/repository.h"
 #include "rewriter/modules/adapters.h"
@@ -17,10 +18,6 @@ namespace kernelmap {
 namespace {
 
 constexpr size_t kMaxKernelsFile = 16 << 20;
-
-bool Contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
 
 // What a kernel could not be had for; `fix` is what to do about it.
 struct Missing {
