@@ -10,8 +10,10 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/targets.h"
+#include "compiler/hub/cache_folder.h"
 #include "compiler/hub/fetch_config.h"
 #include "compiler/lock.h"
+#include "compiler/store/cache_path.h"
 
 namespace kernelmap {
 namespace {
@@ -88,6 +90,12 @@ int RunFetch(const Args& args) {
   std::optional<HubSettings> settings =
       ReadHubSettings([](const char* name) { return std::getenv(name); }, &error);
   if (!settings) return UsageError(error);
+  const std::string& cache = environment->kernel_cache;
+  if (cache.empty()) return UsageError(std::string(kNoHome) + "\nhelp: " + kNoHomeHelp);
+  if (const std::string problem = settings->offline ? "" : CacheProblem(cache); !problem.empty()) {
+    return UsageError("the folder of the cache, `" + cache + "`, " + problem +
+                      "\nhelp: HF_HUB_CACHE, HF_HOME or KERNELS_CACHE says where it is");
+  }
   settings->user_agent = std::string("kernelmap/") + Version();
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (terminal) options.show = ShowOnTerminal;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -39,8 +38,7 @@ std::string Help() {
 }
 
 int Main(int argc, char** argv) {
-  // A closed pipe is an error of writing, with its message and exit code.
-  std::signal(SIGPIPE, SIG_IGN);
+  IgnoreWriteSignals();
   ExitOnInterrupt();
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) {

@@ -11,11 +11,14 @@
 #include "compiler/compile.h"
 #include "compiler/languages.h"
 #include "compiler/store/cache.h"
+#include "compiler/store/cache_path.h"
 #include "compiler/store/survey.h"
 #include "compiler/suggest.h"
 
 namespace kernelmap {
 namespace {
+
+int NoHome() { return UsageError(std::string(kNoHome) + "\nhelp: " + kNoHomeHelp); }
 
 int List(const Args& args, const std::string& cache, const Target& target,
          const SurveyRequest& request) {
@@ -50,6 +53,7 @@ std::optional<RepositoryInfo> Survey(const std::string& text, const std::string&
       *exit_code = 2;
       return std::nullopt;
     }
+    if (cache.empty()) return *exit_code = NoHome(), std::nullopt;
     info = SurveyCached(cache, *ref, request, &reason);
   }
   if (!info) *exit_code = UsageError(reason.text);
@@ -78,7 +82,9 @@ int RunKernels(const Args& args) {
   SurveyRequest request;
   request.system = SystemOf(*target);
   request.capability = target->capability;
-  const std::string cache = CacheFolder([](const char* name) { return std::getenv(name); });
+  const std::string cache =
+      CacheFolder([](const char* name) { return std::getenv(name); }).value_or("");
+  if (list && cache.empty()) return NoHome();
   if (list) return List(args, cache, *target, request);
   request.depth = action == "check" ? SurveyDepth::kAll : SurveyDepth::kChosen;
   int exit_code = 0;

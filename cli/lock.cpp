@@ -1,6 +1,8 @@
 // kernelmap lock: writes kernelmap.lock.
 #include "compiler/lock.h"
 
+#include <sys/stat.h>
+
 #include <string>
 #include <vector>
 
@@ -89,6 +91,10 @@ int RunLock(const Args& args) {
   if (!args.lock_output) {
     output = path == "-" ? "" : path.substr(0, path.rfind('/') + 1);
     output += "kernelmap.lock";
+    struct stat status {};
+    if (stat(output.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+      return UsageError("cannot write `" + output + "`: something that is no file is in its place");
+    }
   }
   if (const int code = WriteResult(output, LockToJson(lock), output != "-")) return code;
   return output == "-" ? 0 : WriteResult("-", Summary(output, lock));

@@ -1,9 +1,11 @@
 #include "cli/output.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstdio>
@@ -11,9 +13,12 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
 namespace kernelmap {
 namespace {
+
+constexpr std::chrono::milliseconds kReaderTime(1000);  // for a pipe's reader to turn up
 
 // What an interrupt removes: a plain array, because a signal handler reads it.
 char half_written[PATH_MAX];
@@ -50,6 +55,40 @@ int Failed(const std::string& output) {
   return UsageError("cannot write `" + output + "`: " + std::strerror(errno));
 }
 
+int Refused(const std::string& output, const char* why) {
+  return UsageError("cannot write `" + output + "`: " + why);
+}
+
+// Opens a pipe that has a reader, or gets one soon; a device or folder as it is.
+int OpenInPlace(const std::string& output, bool pipe) {
+  constexpr int kFlags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  constexpr std::chrono::milliseconds kStep(20);
+  int descriptor = open(output.c_str(), kFlags);
+  for (auto left = kReaderTime; pipe && descriptor < 0 && errno == ENXIO && left > left.zero();
+       left -= kStep) {
+    std::this_thread::sleep_for(kStep);
+    descriptor = open(output.c_str(), kFlags);
+  }
+  if (descriptor >= 0) fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  return descriptor;
+}
+
+// A device or pipe cannot be replaced, only written to. None is waited for: a pipe that nobody
+// reads is refused.
+int WriteInPlace(const std::string& output, const struct stat& existing, std::string_view text) {
+  if (S_ISSOCK(existing.st_mode)) return Refused(output, "a socket");
+  if (S_ISBLK(existing.st_mode)) return Refused(output, "a block device");
+  const bool pipe = S_ISFIFO(existing.st_mode);
+  const int descriptor = OpenInPlace(output, pipe);
+  if (descriptor < 0 && pipe && errno == ENXIO) return Refused(output, "nothing reads this pipe");
+  if (descriptor < 0) return Failed(output);
+  const bool written = WriteAll(descriptor, text);
+  const int error = errno;
+  const bool closed = close(descriptor) == 0;
+  if (!written) errno = error;
+  return written && closed ? 0 : Failed(output);
+}
+
 }  // namespace
 
 int WriteResult(const std::string& output, std::string_view text, bool final) {
@@ -59,12 +98,7 @@ int WriteResult(const std::string& output, std::string_view text, bool final) {
   }
   struct stat existing {};
   if (stat(output.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
-    // A device or pipe cannot be replaced, only written to.
-    std::FILE* file =
-        S_ISDIR(existing.st_mode) ? (errno = EISDIR, nullptr) : std::fopen(output.c_str(), "wb");
-    if (!file) return Failed(output);
-    const bool written = WriteAll(fileno(file), text);
-    return std::fclose(file) == 0 && written ? 0 : Failed(output);
+    return WriteInPlace(output, existing, text);
   }
   std::string temporary = output + ".XXXXXX";
   const int descriptor = mkstemp(temporary.data());
@@ -115,6 +149,11 @@ TemporaryFile::TemporaryFile(std::string_view stem, std::string_view suffix,
 TemporaryFile::~TemporaryFile() {
   if (!path_.empty()) unlink(path_.c_str());
   SetHalfWritten("");
+}
+
+void IgnoreWriteSignals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void ExitOnInterrupt() {

@@ -33,6 +33,10 @@ class TemporaryFile {
 /// To standard error, in colour on a terminal unless NO_COLOR is set.
 void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics);
 
+/// From now on writing to a closed pipe, or past the largest size that a file may have (ulimit -f),
+/// is an error as others are, with a message and an exit code.
+void IgnoreWriteSignals();
+
 /// From now on an interrupt (SIGINT, SIGTERM) removes a file that is half written and ends the
 /// program with 130.
 void ExitOnInterrupt();

@@ -1,6 +1,5 @@
 // kernelmap-rewrite COMMAND …: the commands that need libtorch. `kernelmap` runs this program for
 // them, so that everything else starts without it.
-#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -192,14 +191,16 @@ const std::vector<Command>& RewriteCommands() {
        1,
        2,
        {Option::kTarget, Option::kOutput, Option::kReport, Option::kVerify, Option::kInputs,
-        Option::kStrict, Option::kLocked, Option::kDepfile, Option::kFormat, Option::kRunArchiveCode},
+        Option::kStrict, Option::kLocked, Option::kDepfile, Option::kFormat,
+        Option::kRunArchiveCode},
        RunApply},
       {"plan",
        "plan [CONFIG] --model MODEL --prove [--device D] [--locked] [--format text|json] [-o FILE]",
        "what apply would do at each site",
        0,
        1,
-       {Option::kTarget, Option::kModel, Option::kProve, Option::kLocked, Option::kFormat, Option::kOutput},
+       {Option::kTarget, Option::kModel, Option::kProve, Option::kLocked, Option::kFormat,
+        Option::kOutput},
        RunProve},
       {"verify",
        "verify MODEL OUT [--inputs FILE] [--device D] [--trusted-publisher P] "
@@ -222,7 +223,7 @@ const std::vector<Command>& RewriteCommands() {
 }
 
 int Main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);
+  IgnoreWriteSignals();
   ExitOnInterrupt();
   const std::vector<std::string> words(argv + 1, argv + argc);
   for (const Command& command : RewriteCommands()) {

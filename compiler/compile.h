@@ -27,7 +27,7 @@ std::optional<std::string> ReadFile(const std::string& path, size_t limit, std::
 
 /// What the command line says of the target. A flag wins over `[target]`.
 struct TargetFlags {
-  std::optional<std::string> device;  // "auto" is this machine's
+  std::optional<std::string> device;      // "auto" is this machine's
   std::optional<std::string> capability;  // "auto" too
   std::optional<std::string> mode, torch, cuda, rocm, xpu;
 };
@@ -46,7 +46,8 @@ struct Environment {
     bool allow_all_kernels = false;
   };
   std::optional<Policy> policy;
-  std::string kernel_cache;  // the folder of the Hugging Face cache; it need not be there
+  // The folder of the Hugging Face cache; it need not be there. "": there is no home folder.
+  std::string kernel_cache;
 
   /// Whether Hub kernels may be used at all.
   bool HubEnabled() const;
@@ -82,7 +83,7 @@ Plan Resolve(const Config* config, const Target& target, const Environment& envi
 /// wrong flags and files that cannot be read (`error` then says which).
 struct Compiled {
   std::optional<Plan> plan;
-  std::optional<Config> config;  // beside a plan, when there is one
+  std::optional<Config> config;         // beside a plan, when there is one
   std::vector<Diagnostic> diagnostics;  // warnings too
   std::string lock_file;                // that the plan was held against
   std::string error;

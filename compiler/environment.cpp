@@ -7,7 +7,7 @@
 
 #include "compiler/bind.h"
 #include "compiler/compile.h"
-#include "compiler/store/cache.h"
+#include "compiler/store/cache_path.h"
 
 namespace kernelmap {
 std::optional<Environment::Policy> ReadPolicyText(const std::string& name, std::string bytes,
@@ -44,7 +44,8 @@ std::optional<Environment> ReadEnvironment(std::vector<Diagnostic>* diagnostics,
                                            std::string* error) {
   Environment environment;
   if (const char* value = std::getenv("USE_HUB_KERNELS")) environment.use_hub_kernels = value;
-  environment.kernel_cache = CacheFolder([](const char* name) { return std::getenv(name); });
+  environment.kernel_cache =
+      CacheFolder([](const char* name) { return std::getenv(name); }).value_or("");
   const char* path = std::getenv("KERNELMAP_POLICY");
   if (path && *path) {
     std::optional<std::string> bytes = ReadFile(path, kMaxFileBytes, error);

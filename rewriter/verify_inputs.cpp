@@ -3,14 +3,15 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "compiler/compile.h"
 
 namespace kernelmap {
 namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 31;
+constexpr size_t kMaxInputsBytes = size_t{8} << 30;
 
 bool AllTensors(const std::vector<c10::IValue>& values) {
   for (const c10::IValue& value : values) {
@@ -30,9 +31,12 @@ at::ScalarType ModelDType(const torch::jit::Module& model) {
 }  // namespace
 
 std::optional<ApplyError> ReadInputs(const std::string& path, std::vector<c10::IValue>* inputs) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return ApplyError{path, "cannot be read", true};
-  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
+  std::string error;
+  std::optional<std::string> text = ReadFile(path, kMaxInputsBytes, &error);
+  if (!text) return ApplyError{path, "cannot be read", true};
+  if (text->size() > kMaxInputsBytes) return ApplyError{path, "is larger than any input", true};
+  const std::vector<char> bytes(text->begin(), text->end());
+  text.reset();
   c10::IValue value;
   try {
     value = torch::jit::pickle_load(bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "compiler/document.h"
@@ -66,6 +67,22 @@ std::optional<Node> GetJson(HttpClient* http, const std::string& url, const std:
 
 std::string ApiUrl(const HubSettings& settings, const std::string& repo, const std::string& rest) {
   return settings.endpoint + "/api/kernels/" + UrlEncode(repo, true) + rest;
+}
+
+// The next page of a list, which stays with the Hub and the publisher, and was not `seen`. "", and
+// why, to follow "leads", where it is not to be asked for.
+std::string NextPage(const HubSettings& settings, const std::string& repo, const std::string& page,
+                     const std::string& link, std::set<std::string>* seen, std::string* why) {
+  std::string next = Follow(page, link, why);
+  if (next.empty()) return "";
+  if (OriginOf(next) != OriginOf(settings.endpoint)) {
+    *why = "to another server";
+  } else if (!NamesPublisher(next, settings.endpoint, repo.substr(0, repo.find('/')))) {
+    *why = "to something of another publisher";
+  } else if (!seen->insert(next).second) {
+    *why = "in a circle";
+  }
+  return why->empty() ? next : "";
 }
 
 // A file of a list; false where the entry is not understood.
@@ -157,6 +174,7 @@ std::optional<std::vector<HubFile>> HubTree(HttpClient* http, const HubSettings&
   };
   std::map<std::string, HubFile> files;
   std::string url = ApiUrl(settings, repo, "/tree/" + commit + "?recursive=true&expand=false");
+  std::set<std::string> seen = {url};
   for (int page = 0; !url.empty(); ++page) {
     if (page == kMaxPages) return fail("bad_response", "the Hub lists `" + repo + "` without end");
     std::string next;
@@ -182,7 +200,8 @@ std::optional<std::vector<HubFile>> HubTree(HttpClient* http, const HubSettings&
       }
     }
     std::string why;
-    if (!next.empty() && (next = Follow(url, next, &why)).empty()) {
+    if (!next.empty()) next = NextPage(settings, repo, url, next, &seen, &why);
+    if (!why.empty()) {
       return fail("bad_response", "the Hub's list of the files of `" + repo + "` leads " + why);
     }
     url = std::move(next);

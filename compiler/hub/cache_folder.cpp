@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <utility>
 #include <vector>
@@ -30,7 +31,7 @@ std::vector<std::string> PartsOf(std::string_view path) {
 
 Reason CannotWrite(const std::string& what) {
   const int error = errno;
-  if (error == ELOOP || error == ENOTDIR) {
+  if (error == ELOOP || error == ENOTDIR || error == EISDIR) {
     return {"unsafe_path", "`" + Visible(what) + "` of the cache is no folder or file of its own",
             ""};
   }
@@ -64,6 +65,24 @@ Descriptor MakeFolder(const Descriptor& from, std::string_view path, Reason* rea
   return at;
 }
 
+std::string CacheProblem(const std::string& cache) {
+  const std::string cannot = "cannot be made: ";
+  for (std::filesystem::path at = cache;; at = at.parent_path()) {
+    if (at.empty()) at = ".";
+    struct stat status {};
+    const bool itself = at == std::filesystem::path(cache);
+    const std::string what = itself ? "" : cannot + "`" + at.string() + "` ";
+    if (stat(at.c_str(), &status) == 0) {
+      if (!S_ISDIR(status.st_mode)) return what + "is no folder";
+      if (itself || access(at.c_str(), W_OK | X_OK) == 0) return "";
+      return cannot + std::strerror(errno);
+    }
+    if (errno != ENOENT && errno != ENOTDIR) return cannot + std::strerror(errno);
+    if (lstat(at.c_str(), &status) == 0) return what + "is a link that leads nowhere";
+    if (at == "." || at == at.parent_path()) return cannot + std::strerror(ENOENT);
+  }
+}
+
 void RemoveFolder(const Descriptor& parent, const std::string& name) {
   const Descriptor folder = OpenFolder(parent, name);
   DIR* stream = folder ? fdopendir(dup(folder.get())) : nullptr;
@@ -75,6 +94,16 @@ void RemoveFolder(const Descriptor& parent, const std::string& name) {
   }
   closedir(stream);
   unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
+}
+
+bool WriteText(const Descriptor& file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
 }
 
 std::string LeafOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }

@@ -18,8 +18,15 @@ Descriptor OpenFolder(const Descriptor& at, const std::string& name);
 /// The folder at `path`, made where it is not there; `from` itself for "".
 Descriptor MakeFolder(const Descriptor& from, std::string_view path, Reason* reason);
 
+/// Why a folder can be no cache, to follow its name: what is there is no folder, or it is not there
+/// and cannot be made. "" otherwise. Makes nothing.
+std::string CacheProblem(const std::string& cache);
+
 /// Removes a folder that this process made, of links and folders.
 void RemoveFolder(const Descriptor& parent, const std::string& name);
+
+/// Writes all of a text; false, and errno, where that fails.
+bool WriteText(const Descriptor& file, std::string_view text);
 
 /// The last part of a path.
 std::string LeafOf(const std::string& path);

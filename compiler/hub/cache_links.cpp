@@ -3,12 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <map>
 #include <string_view>
 
 #include "compiler/hub/cache_folder.h"
 #include "compiler/hub/cache_writer.h"
+#include "compiler/hub/sweep.h"
 #include "compiler/store/cache.h"
 
 namespace kernelmap {
@@ -68,9 +70,10 @@ bool CacheWriter::LinkNewBuild(const Descriptor& snapshot, const std::string& bu
   if (fstatat(snapshot.get(), build.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
   const Descriptor parent = MakeFolder(snapshot, "build", reason);
   // Beside the blobs: among the builds it would be one.
-  const std::string name = "build." + RandomName() + ".tmp";
+  const std::string name = NewBuildName();
   const Descriptor folder = parent ? MakeFolder(blobs_, name, reason) : Descriptor();
   if (!folder) return false;
+  Hold(folder);
   const Unfinished unfinished{blobs_, name, done};
   for (const HubFile& file : files) {
     const std::string path = file.path.substr(build.size() + 1);
@@ -99,9 +102,14 @@ bool CacheWriter::LinkOne(const Descriptor& snapshot, const HubFile& file, Reaso
   const ssize_t length = readlinkat(folder.get(), leaf.c_str(), now, sizeof now);
   if (length >= 0 && target == std::string_view(now, static_cast<size_t>(length))) return true;
   // Beside the blobs: a stranger among a build's files would make the build another.
-  const std::string name = file.digest + "." + RandomName() + ".link";
-  if (symlinkat(target.c_str(), blobs_.get(), name.c_str()) != 0 ||
-      renameat(blobs_.get(), name.c_str(), folder.get(), leaf.c_str()) != 0) {
+  for (bool again = true;; again = false) {
+    const std::string name = NewLinkName(file.digest);
+    if (symlinkat(target.c_str(), blobs_.get(), name.c_str()) == 0 &&
+        renameat(blobs_.get(), name.c_str(), folder.get(), leaf.c_str()) == 0) {
+      break;
+    }
+    // Of a process that was halted for long another one may have swept it.
+    if (again && errno == ENOENT) continue;
     *reason = CannotWrite(file.path);
     unlinkat(blobs_.get(), name.c_str(), 0);
     return false;
@@ -118,13 +126,12 @@ bool CacheWriter::WriteRef(const std::string& name, const std::string& commit,
   const Descriptor folder = MakeFolder(repo_, path.substr(0, slash), reason);
   if (!folder) return false;
   // Beside the blobs too: in refs/ it would be a ref.
-  const std::string temporary = "ref." + RandomName() + ".tmp";
+  const std::string temporary = NewRefName();
   const Descriptor file(openat(blobs_.get(), temporary.c_str(),
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (file) Hold(file);
   const bool written =
-      file &&
-      write(file.get(), commit.data(), commit.size()) == static_cast<ssize_t>(commit.size()) &&
-      fsync(file.get()) == 0 &&
+      file && WriteText(file, commit) && fsync(file.get()) == 0 &&
       renameat(blobs_.get(), temporary.c_str(), folder.get(), path.substr(slash + 1).c_str()) == 0;
   if (!written) {
     *reason = CannotWrite(path);

@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -16,7 +17,9 @@
 #include <utility>
 
 #include "compiler/hub/cache_folder.h"
+#include "compiler/hub/sweep.h"
 #include "compiler/sha256.h"
+#include "compiler/store/shared_blob.h"
 
 namespace kernelmap {
 namespace {
@@ -35,8 +38,8 @@ void TagCache(const Descriptor& cache) {
       "# What is here can be downloaded again: see https://bford.info/cachedir/\n";
   const Descriptor tag(openat(cache.get(), "CACHEDIR.TAG",
                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  // Without it the cache is one all the same.
-  if (tag && write(tag.get(), kText.data(), kText.size()) < 0) return;
+  // Without it the cache is one all the same; half of it is none.
+  if (tag && !WriteText(tag, kText)) unlinkat(cache.get(), "CACHEDIR.TAG", 0);
 }
 
 }  // namespace
@@ -86,6 +89,7 @@ std::optional<CacheWriter> CacheWriter::Open(const std::string& cache, const std
   if (writer.blobs_ && !MakeFolder(writer.repo_, "snapshots", reason)) return std::nullopt;
   if (writer.blobs_) writer.locks_ = MakeFolder(root, ".locks/" + FolderOf(repo), reason);
   if (!writer.locks_) return std::nullopt;
+  SweepBlobs(writer.blobs_);
   writer.root_ = Descriptor(openat(root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return writer;
 }
@@ -134,27 +138,47 @@ std::optional<CacheWriter::BlobLock> CacheWriter::Lock(const std::string& digest
   }
 }
 
+Descriptor CacheWriter::OpenBlob(const HubFile& file) const {
+  Descriptor blob(openat(blobs_.get(), file.digest.c_str(),
+                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (blob || errno != ELOOP) return blob;
+  char link[PATH_MAX];
+  const ssize_t length = readlinkat(blobs_.get(), file.digest.c_str(), link, sizeof link);
+  return OpenSharedBlob(root_, {link, length < 0 ? 0 : static_cast<size_t>(length)});
+}
+
 bool CacheWriter::HasBlob(const HubFile& file) const {
-  const Descriptor blob(openat(blobs_.get(), file.digest.c_str(),
-                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const Descriptor blob = OpenBlob(file);
   return blob && HasContent(blob, file);
 }
 
 bool CacheWriter::MayHaveBlob(const HubFile& file) const {
+  const Descriptor blob = OpenBlob(file);
   struct stat status {};
-  return fstatat(blobs_.get(), file.digest.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) == file.size;
+  return blob && fstat(blob.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         static_cast<uint64_t>(status.st_size) == file.size;
 }
 
 std::optional<std::string> CacheWriter::ReadBlob(const HubFile& file, uint64_t limit) const {
-  const Descriptor blob(openat(blobs_.get(), file.digest.c_str(),
-                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const Descriptor blob = OpenBlob(file);
   if (!blob || file.size > limit || !HasContent(blob, file)) return std::nullopt;
   std::string text(file.size, '\0');
   if (pread(blob.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     return std::nullopt;
   }
   return text;
+}
+
+uint64_t CacheWriter::PartialBytes(const HubFile& file) const {
+  struct stat status {};
+  const std::string name = file.digest + ".incomplete";
+  if (fstatat(blobs_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(status.st_mode) || status.st_nlink != 1) {
+    return 0;
+  }
+  constexpr uint64_t kBlock = 512;
+  return std::min({static_cast<uint64_t>(status.st_size),
+                   static_cast<uint64_t>(status.st_blocks) * kBlock, file.size});
 }
 
 Descriptor CacheWriter::OpenPartial(const HubFile& file, bool locked, std::string* name,
@@ -165,48 +189,20 @@ Descriptor CacheWriter::OpenPartial(const HubFile& file, bool locked, std::strin
     Descriptor partial(openat(blobs_.get(), name->c_str(),
                               O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
                               0666));
+    int error = errno;
     struct stat status {};
     // With a second name it would be written there too.
     const bool fine = partial && fstat(partial.get(), &status) == 0 && S_ISREG(status.st_mode) &&
                       status.st_nlink == 1;
     if (fine) return partial;
-    if (tries == 1 || unlinkat(blobs_.get(), name->c_str(), 0) != 0) break;
+    if (partial) error = ELOOP;  // something else than a file of its own
+    const bool other = error == ELOOP || error == EISDIR || error == EACCES || error == ENXIO;
+    const bool removed = tries == 0 && other && unlinkat(blobs_.get(), name->c_str(), 0) == 0;
+    errno = error;  // why it was not opened, not why it cannot be removed
+    if (!removed) break;
   }
   *reason = CannotWrite("blobs/" + *name);
   return Descriptor();
-}
-
-bool CacheWriter::CopyShared(const HubFile& file, const Descriptor& partial) const {
-  char text[PATH_MAX];
-  const ssize_t length = readlinkat(blobs_.get(), file.digest.c_str(), text, sizeof text);
-  if (length < 0) return false;
-  // "../../blobs/12/1234…", from the folder of blobs.
-  const std::string_view target(text, static_cast<size_t>(length));
-  constexpr std::string_view kShared = "../../blobs/";
-  if (!target.starts_with(kShared) || target.size() != kShared.size() + 3 + 64) return false;
-  const std::string folder(target.substr(kShared.size(), 2)),
-      name(target.substr(target.size() - 64));
-  if ((folder + name).find_first_not_of("0123456789abcdef") != std::string::npos) return false;
-  const Descriptor shared = OpenFolder(root_, "blobs");
-  const Descriptor below = shared ? OpenFolder(shared, folder) : Descriptor();
-  const Descriptor from(below ? openat(below.get(), name.c_str(),
-                                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-                              : -1);
-  struct stat status {};
-  if (!from || fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<uint64_t>(status.st_size) != file.size) {
-    return false;
-  }
-  std::string buffer(1 << 18, '\0');
-  off_t done = 0;
-  while (static_cast<uint64_t>(done) < file.size) {
-    const ssize_t got = pread(from.get(), buffer.data(), buffer.size(), done);
-    if (got <= 0 || pwrite(partial.get(), buffer.data(), static_cast<size_t>(got), done) != got) {
-      return false;
-    }
-    done += got;
-  }
-  return ftruncate(partial.get(), done) == 0;
 }
 
 bool CacheWriter::FinishPartial(const Descriptor& file, const std::string& name,

@@ -21,7 +21,8 @@ namespace kernelmap {
 
 class CacheWriter {
  public:
-  /// Opens kernels--ORG--NAME in the cache, and makes what is not there. Nothing, and
+  /// Opens kernels--ORG--NAME in the cache, makes what is not there, and removes what killed
+  /// processes left. Nothing, and
   /// `cannot_write` or `unsafe_path`, where that fails.
   static std::optional<CacheWriter> Open(const std::string& cache, const std::string& repo,
                                          Reason* reason);
@@ -36,7 +37,8 @@ class CacheWriter {
   std::optional<BlobLock> Lock(const std::string& digest, std::chrono::seconds patience,
                                const std::atomic<bool>& stop, Reason* reason) const;
 
-  /// Whether the blob is a regular file with the content that its name says.
+  /// Whether the blob is a regular file, or one that all repositories share, with the content that
+  /// its name says.
   bool HasBlob(const HubFile& file) const;
 
   /// The content of a blob that was downloaded; nothing where it is not there or too large.
@@ -45,9 +47,6 @@ class CacheWriter {
   /// The file that a blob's bytes are collected in, beside it: of a locked blob what is there
   /// already stays. Its name in `name`.
   Descriptor OpenPartial(const HubFile& file, bool locked, std::string* name, Reason* reason) const;
-  /// Fills it from the folder of blobs that all repositories share, where the Python library has
-  /// put this blob and left a link. False where it has not; the content is not checked.
-  bool CopyShared(const HubFile& file, const Descriptor& partial) const;
   /// Syncs it and gives it the blob's name.
   bool FinishPartial(const Descriptor& file, const std::string& name, const std::string& digest,
                      Reason* reason) const;
@@ -63,11 +62,15 @@ class CacheWriter {
   /// The same by its size alone, which takes no time.
   bool MayHaveBlob(const HubFile& file) const;
 
+  /// Bytes on the disk of what an earlier download of a blob left to go on with.
+  uint64_t PartialBytes(const HubFile& file) const;
+
   /// Bytes that are free where blobs lie; nothing where that is not known.
   std::optional<uint64_t> FreeBytes() const;
 
  private:
   CacheWriter() = default;
+  Descriptor OpenBlob(const HubFile& file) const;
   bool LinkNewBuild(const Descriptor& snapshot, const std::string& build,
                     const std::vector<HubFile>& files, bool* done, Reason* reason) const;
   bool LinkOne(const Descriptor& snapshot, const HubFile& file, Reason* reason) const;

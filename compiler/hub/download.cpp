@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "compiler/hub/room.h"
 #include "compiler/store/folder.h"
 
 namespace kernelmap {
@@ -51,17 +52,14 @@ class BlobDownload {
   bool Run(bool locked, Reason* reason) {
     descriptor_ = writer_.OpenPartial(file_, locked, &name_, reason);
     if (!descriptor_) return false;
-    if (writer_.CopyShared(file_, descriptor_) && HasContent(descriptor_, file_)) {
-      return writer_.FinishPartial(descriptor_, name_, file_.digest, reason);
-    }
     const off_t end = lseek(descriptor_.get(), 0, SEEK_END);
     size_ = end > 0 ? static_cast<uint64_t>(end) : 0;
     bool resumed = size_ > 0;
     if (size_ > file_.size && !Restart(reason)) return false;
     while (true) {
       if (!GetAll(reason)) {
-        // What is wrong or has no lock is nobody's to go on with.
-        if (reason->code == "wrong_content" || !locked || size_ == 0) {
+        // What is wrong, has no lock or may not be as long is nobody's to go on with.
+        if (reason->code == "wrong_content" || !locked || size_ == 0 || too_long_) {
           writer_.RemovePartial(name_);
         }
         return false;
@@ -90,7 +88,8 @@ class BlobDownload {
     return true;
   }
 
-  Reason WriteFailed() const {
+  Reason WriteFailed() {
+    too_long_ = errno == EFBIG;
     return {"cannot_write",
             "`" + Visible(file_.path) + "` of `" + repo_ +
                 "` cannot be written to the cache: " + std::strerror(errno),
@@ -173,7 +172,8 @@ class BlobDownload {
   Progress* progress_;
   Descriptor descriptor_;
   std::string name_;
-  uint64_t size_ = 0;  // of what is there
+  uint64_t size_ = 0;      // of what is there
+  bool too_long_ = false;  // for this process (ulimit -f) or the file system
 };
 
 // Files with the same content are one blob.
@@ -281,19 +281,14 @@ Downloads DownloadBlobs(const HubSettings& settings, const CacheWriter& writer,
                         const std::string& repo, const std::string& commit,
                         const std::vector<HubFile>& files, Progress* progress,
                         const ShowProgress& show) {
-  uint64_t bytes = 0, count = 0;
-  for (const HubFile& file : files) {
-    if (writer.MayHaveBlob(file)) continue;
-    bytes += file.size;
-    ++count;
-  }
-  if (const auto free = writer.FreeBytes(); free && bytes > *free) {
+  const Room room = RoomFor(writer, files, writer.FreeBytes());
+  if (!room.enough) {
     return {std::vector<bool>(files.size()),
-            Reason{"cannot_write", "the cache has no room for " + std::to_string(bytes) + " bytes",
-                   ""}};
+            Reason{"cannot_write",
+                   "the cache has no room for " + std::to_string(room.bytes) + " more bytes", ""}};
   }
-  progress->all_bytes += bytes;
-  progress->all_files += count;
+  progress->all_bytes += room.bytes;
+  progress->all_files += room.files;
   return Queue(settings, writer, repo, commit, files, progress).Run(show);
 }
 

@@ -103,7 +103,6 @@ class Search {
     const std::string locked = LockedCommit(item.repo);
     const std::string known = locked.empty() && IsCommit(item.revision) ? item.revision : locked;
     if (known.empty() && !state_->settings.offline) return false;
-    if (!state_->settings.offline && HasPartials(request_.what.cache, item.repo)) return false;
     RepositoryRequest what = request_.what;
     what.repo = item.repo;
     what.revision = item.revision;
@@ -116,6 +115,10 @@ class Search {
     if (!commit || (!answer.found && !python) || (!known.empty() && commit->commit != known)) {
       return false;
     }
+    // A build that lists its files has them all. Of another one that Python was fetching some may
+    // be missing.
+    const std::string& repo = answer.found ? answer.found->repo : item.repo;
+    if (!answer.listed && !state_->settings.offline && HasPartials(what.cache, repo)) return false;
     item.commit = commit->commit;
     item.status = Status::kPresent;
     if (!answer.found) return item.reason = answer.reason, true;

@@ -31,7 +31,8 @@ struct FetchedRepository {
   Status status = Status::kFailed;
   std::vector<FetchedFile> files;  // sorted by path
   std::optional<Reason> reason;    // why there is nothing, or why what there is cannot be used
-  bool wanted = true;              // by the config itself; else it is inherited
+  bool wanted = true;              // that it does not come is an error
+  bool own = false;                // the config itself names it
 };
 
 struct FetchRequest {

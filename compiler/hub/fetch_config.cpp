@@ -148,6 +148,7 @@ void Merge(std::vector<FetchedRepository>* list) {
     }
     FetchedRepository& last = merged.back();
     last.wanted = last.wanted || one.wanted;
+    last.own = last.own || one.own;
     if (one.status == Status::kFetched) last.status = Status::kFetched;
     for (size_t i = 0; i < std::min(last.files.size(), one.files.size()); ++i) {
       last.files[i].fetched = last.files[i].fetched || one.files[i].fetched;
@@ -156,13 +157,13 @@ void Merge(std::vector<FetchedRepository>* list) {
   *list = std::move(merged);
 }
 
+}  // namespace
+
 bool IsBad(const FetchedRepository& one) {
   if (!one.reason || !one.wanted) return false;
   const std::string& code = one.reason->code;
   return code != "python_only" && code != "disabled";
 }
-
-}  // namespace
 
 FetchReport FetchForConfig(const Config& config, const Environment& environment,
                            const HubSettings& settings, const FetchOptions& options) {
@@ -175,6 +176,7 @@ FetchReport FetchForConfig(const Config& config, const Environment& environment,
   }
   const auto own = OwnKernels(config);
   for (FetchedRepository& one : report.repositories) {
+    one.own = one.needed_by.empty() && own.contains({one.repo, one.revision});
     // That an inherited kernel has no build for a target is not the config's fault.
     const bool none = one.reason && one.reason->code == "no_variant";
     const bool mine = own.contains({one.repo, one.revision}) || !one.needed_by.empty();
@@ -183,28 +185,6 @@ FetchReport FetchForConfig(const Config& config, const Environment& environment,
   }
   Merge(&report.repositories);
   return report;
-}
-
-std::string FetchHelp(const std::string& code) {
-  static const std::map<std::string, std::string> help = {
-      {"offline", "HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE turn the Hub off: unset them"},
-      {"unauthorized", "set HF_TOKEN to a token that may read the repository, or look at its name"},
-      {"forbidden", "the token in HF_TOKEN needs the permission to read the repository"},
-      {"gated", "ask for access on the repository's page, then set HF_TOKEN to your token"},
-      {"not_on_hub", "look at the name of the repository and at its branches and tags"},
-      {"rate_limited", "wait, or set HF_TOKEN: the Hub takes more requests with a token"},
-      {"server_error", "try again later: what came so far is not fetched again"},
-      {"no_connection",
-       "look at HF_ENDPOINT, HTTPS_PROXY and the network: what came so far is not fetched again"},
-      {"bad_response", "look at HF_ENDPOINT: it must be a Hugging Face Hub"},
-      {"wrong_content", "try again: nothing of it was kept"},
-      {"not_trusted",
-       "add the publisher to `trusted_publishers`, or write `trust_remote_code = true` beside it"},
-      {"not_locked", "kernelmap lock writes the file anew"},
-      {"cannot_write", "look at HF_HOME and HF_HUB_CACHE, and at the disk's free room"},
-  };
-  const auto found = help.find(code);
-  return found == help.end() ? "" : found->second;
 }
 
 void ReportNotFetched(const Config& config, const FetchReport& report, Diagnostics* diagnostics) {

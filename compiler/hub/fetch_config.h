@@ -33,7 +33,10 @@ FetchReport FetchForConfig(const Config& config, const Environment& environment,
 /// Reports the config's own kernels that were not fetched or are of no use, at their places.
 void ReportNotFetched(const Config& config, const FetchReport& report, Diagnostics* diagnostics);
 
-/// What to do about a reason; "" where there is no advice.
+/// Whether what came of a repository is an error: it is wanted, and of no use.
+bool IsBad(const FetchedRepository& one);
+
+/// What to do about a reason of a fetch; "" of other words.
 std::string FetchHelp(const std::string& code);
 
 /// 0; 1 where something that the config wants was not fetched; 2 where the cache cannot be written.

@@ -128,7 +128,10 @@ std::string LineOf(const FetchedRepository& one) {
   }
   if (files > 0) line += ", " + Count(files, "file") + ", " + std::to_string(bytes) + " bytes";
   if (one.reason) line += ", " + one.reason->text + " [" + one.reason->code + "]";
-  return line + "\n";
+  line += "\n";
+  // Of the config's own kernels a diagnostic says it.
+  if (IsBad(one) && !one.own) line += "help: " + FetchHelp(one.reason->code) + "\n";
+  return line;
 }
 
 }  // namespace

@@ -21,56 +21,10 @@ constexpr long kConnectSeconds = 10;
 constexpr long kSlowBytes = 1000;  // a second; slower for `stall_seconds` is standing still
 constexpr long kWholeSeconds = 120;
 
-struct UrlDeleter {
-  void operator()(CURLU* url) const { LoadCurl()->url_cleanup(url); }
-};
-using Url = std::unique_ptr<CURLU, UrlDeleter>;
-
-std::string PartOf(CURLU* url, CURLUPart part, unsigned flags = 0) {
-  char* text = nullptr;
-  if (LoadCurl()->url_get(url, part, &text, flags) != CURLUE_OK || !text) return "";
-  std::string copy = text;
-  LoadCurl()->free(text);
-  return copy;
-}
-
-Url ParseUrl(const std::string& text, const std::string& base = "") {
-  if (!LoadCurl()) return nullptr;
-  Url url(LoadCurl()->url());
-  if (!url || text.find('\0') != std::string::npos) return nullptr;
-  for (const std::string* one : {&base, &text}) {
-    if (one == &base && base.empty()) continue;
-    if (LoadCurl()->url_set(url.get(), CURLUPART_URL, one->c_str(), CURLU_DISALLOW_USER) !=
-        CURLUE_OK) {
-      return nullptr;
-    }
-  }
-  return url;
-}
-
-std::optional<Origin> OriginOf(CURLU* url) {
-  Origin origin{PartOf(url, CURLUPART_SCHEME), PartOf(url, CURLUPART_HOST),
-                PartOf(url, CURLUPART_PORT, CURLU_DEFAULT_PORT)};
-  if ((origin.scheme != "http" && origin.scheme != "https") || origin.host.empty()) {
-    return std::nullopt;
-  }
-  for (char& c : origin.host) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return origin;
-}
-
 std::string Lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower;
-}
-
-// Whether the path of a URL is that of a kernel of another publisher.
-bool NamesOther(const std::string& url, const std::string& publisher) {
-  constexpr std::string_view kKernels = "/kernels/";
-  const std::string path = url.substr(0, url.find('?'));
-  const size_t at = path.find(kKernels);
-  return !publisher.empty() && at != path.npos &&
-         path.compare(at + kKernels.size(), publisher.size() + 1, publisher + "/") != 0;
 }
 
 std::string_view Trim(std::string_view text) {
@@ -90,44 +44,6 @@ std::string NextLink(std::string_view value) {
 
 }  // namespace
 
-bool HasHttp() { return LoadCurl() != nullptr; }
-
-std::optional<Origin> OriginOf(const std::string& url) {
-  const Url parsed = ParseUrl(url);
-  return parsed ? OriginOf(parsed.get()) : std::nullopt;
-}
-
-std::string UrlEncode(std::string_view text, bool slashes) {
-  std::string encoded;
-  for (const char c : text) {
-    const unsigned char byte = static_cast<unsigned char>(c);
-    if ((byte < 0x80 && std::isalnum(byte)) || c == '-' || c == '_' || c == '.' || c == '~' ||
-        (slashes && c == '/')) {
-      encoded += c;
-    } else {
-      encoded += '%';
-      encoded += "0123456789ABCDEF"[byte >> 4];
-      encoded += "0123456789ABCDEF"[byte & 0xF];
-    }
-  }
-  return encoded;
-}
-
-std::string Follow(const std::string& from, const std::string& to, std::string* why) {
-  const Url url = to.empty() ? nullptr : ParseUrl(to, from);
-  const std::optional<Origin> target = url ? OriginOf(url.get()) : std::nullopt;
-  if (!target) {
-    *why = "to something other than an http or https URL";
-    return "";
-  }
-  const std::optional<Origin> origin = OriginOf(from);
-  if (origin && origin->scheme == "https" && target->scheme != "https") {
-    *why = "from https to http";
-    return "";
-  }
-  return PartOf(url.get(), CURLUPART_URL);
-}
-
 // What the callbacks of one transfer share.
 struct HttpClient::Transfer {
   const HttpRequest& request;
@@ -138,6 +54,7 @@ struct HttpClient::Transfer {
   size_t header_bytes = 0;
   uint64_t body_bytes = 0;
   bool too_large = false, refused = false;
+  std::string proxy = "";  // of the environment, where it is used
 
   long Status() const {
     long status = 0;
@@ -182,6 +99,39 @@ struct HttpClient::Transfer {
     return true;
   }
 
+  // libcurl says no other way which proxy it takes: "Uses proxy env variable NAME == 'URL'".
+  void Said(std::string_view line) {
+    constexpr std::string_view kUses = "Uses proxy env variable ";
+    const size_t is = line.find(" == '"), end = line.rfind('\'');
+    if (!line.starts_with(kUses) || is == line.npos || end < is + 5) return;
+    const std::string name(line.substr(kUses.size(), is - kUses.size()));
+    if (Lower(name) == "no_proxy") return;
+    const std::string host = HostOfProxy(std::string(line.substr(is + 5, end - is - 5)));
+    proxy = host.empty() ? "the proxy of " + name : "the proxy `" + Visible(host) + "`";
+  }
+
+  // Who did not answer: until the proxy has opened the way, it is the proxy.
+  std::string Silent(CURLcode code) const {
+    if (proxy.empty()) return "";
+    curl_off_t connected = 0;
+    LoadCurl()->easy_getinfo(curl, CURLINFO_CONNECT_TIME_T, &connected);
+    const bool early = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT ||
+                       code == CURLE_PROXY || RefusedBy() > 0 ||
+                       (code == CURLE_OPERATION_TIMEDOUT && connected == 0);
+    return early ? proxy : "";
+  }
+
+  // The status with which a proxy refuses to open the way; 0 where it did not.
+  long RefusedBy() const {
+    long status = 0;
+    LoadCurl()->easy_getinfo(curl, CURLINFO_HTTP_CONNECTCODE, &status);
+    return status >= 300 ? status : 0;
+  }
+
+  static int OnDebug(CURL*, curl_infotype type, char* data, size_t size, void* self) {
+    if (type == CURLINFO_TEXT) static_cast<Transfer*>(self)->Said({data, size});
+    return 0;
+  }
   static size_t OnHeader(char* data, size_t size, size_t count, void* self) {
     return static_cast<Transfer*>(self)->Header({data, size * count}) ? size * count : 0;
   }
@@ -241,6 +191,9 @@ HttpAnswer HttpClient::GetOnce(const HttpRequest& request, const std::string& ur
   lib.easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   lib.easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::OnProgress);
   lib.easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+  lib.easy_setopt(curl, CURLOPT_VERBOSE, 1L);
+  lib.easy_setopt(curl, CURLOPT_DEBUGFUNCTION, &Transfer::OnDebug);
+  lib.easy_setopt(curl, CURLOPT_DEBUGDATA, &transfer);
   const CURLcode code = lib.easy_perform(curl);
   lib.slist_free_all(headers);
 
@@ -261,6 +214,11 @@ HttpAnswer HttpClient::GetOnce(const HttpRequest& request, const std::string& ur
   if (transfer.refused && (answer.status == 200 || answer.status == 206)) {
     return problem(Problem::kStopped, "the transfer was stopped");
   }
+  if (code != CURLE_OK) answer.silent = transfer.Silent(code);
+  if (const long status = transfer.RefusedBy(); code != CURLE_OK && status > 0) {
+    answer.status = 0;
+    return problem(Problem::kNoConnection, "it answers with status " + std::to_string(status));
+  }
   switch (code) {
     case CURLE_OK:
     case CURLE_WRITE_ERROR:  // a body that nobody reads
@@ -278,6 +236,7 @@ HttpAnswer HttpClient::GetOnce(const HttpRequest& request, const std::string& ur
     case CURLE_WEIRD_SERVER_REPLY:
       return problem(Problem::kBadAnswer, "its answer is no HTTP");
     case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
       return problem(Problem::kNoConnection, "its name is not known");
     case CURLE_COULDNT_CONNECT:
       return problem(Problem::kNoConnection, "it does not take connections");
@@ -289,6 +248,11 @@ HttpAnswer HttpClient::GetOnce(const HttpRequest& request, const std::string& ur
   }
 }
 
+bool HttpClient::MayAsk(const std::string& url, const std::string& publisher) const {
+  return publisher.empty() || OriginOf(url) != endpoint_ ||
+         NamesPublisher(url, settings_.endpoint, publisher);
+}
+
 HttpAnswer HttpClient::Get(const HttpRequest& request) {
   std::string url = request.url;
   bool sent_token = false;
@@ -298,7 +262,8 @@ HttpAnswer HttpClient::Get(const HttpRequest& request) {
     answer.sent_token = sent_token = sent_token || answer.sent_token;
     const std::optional<Origin> from = OriginOf(url);
     if (answer.problem != HttpAnswer::Problem::kNone) {
-      answer.text = "`" + Visible(from ? from->host : "the server") + "`: " + answer.text;
+      const std::string host = "`" + Visible(from ? from->host : "the server") + "`";
+      answer.text = (answer.silent.empty() ? host : answer.silent) + ": " + answer.text;
       return answer;
     }
     const long status = answer.status;
@@ -314,9 +279,7 @@ HttpAnswer HttpClient::Get(const HttpRequest& request) {
     std::string why;
     to = Follow(url, to, &why);
     if (to.empty()) return refuse(why);
-    if (OriginOf(to) == endpoint_ && NamesOther(to, request.publisher)) {
-      return refuse("to the kernels of another publisher");
-    }
+    if (!MayAsk(to, request.publisher)) return refuse("to something of another publisher");
     url = std::move(to);
   }
 }
@@ -330,7 +293,7 @@ bool HttpClient::MayRetry(const HttpAnswer& answer) {
 
 bool HttpClient::Wait(const HttpAnswer& answer, int tries) const {
   if (tries >= kMaxTries || answer.retry_after > kMaxWaitSeconds) return false;
-  auto left = std::chrono::milliseconds(250 << std::min(tries - 1, 4));
+  auto left = std::chrono::milliseconds(settings_.wait_milliseconds << std::min(tries - 1, 4));
   left = std::max<std::chrono::milliseconds>(
       left, std::chrono::seconds(std::min<uint64_t>(answer.retry_after, kMaxWaitSeconds)));
   constexpr std::chrono::milliseconds kStep(50);

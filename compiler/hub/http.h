@@ -11,28 +11,9 @@
 #include <string_view>
 
 #include "compiler/hub/settings.h"
+#include "compiler/hub/url.h"
 
 namespace kernelmap {
-
-/// Scheme, host and port of a URL: whom a token is for.
-struct Origin {
-  std::string scheme, host, port;
-  friend bool operator==(const Origin&, const Origin&) = default;
-};
-
-/// Whether libcurl is there. Without it there are no URLs and no answers.
-bool HasHttp();
-
-/// Nothing where the text is no http or https URL, or names a user.
-std::optional<Origin> OriginOf(const std::string& url);
-
-/// Where a URL of an answer leads, which may be relative to the URL `from` that was asked for.
-/// Nothing, and why, to follow "leads", where it is not followed: anything but http and https, and
-/// http from https.
-std::string Follow(const std::string& from, const std::string& to, std::string* why);
-
-/// Text as part of a path of a URL; slashes stay where `slashes` says so.
-std::string UrlEncode(std::string_view text, bool slashes);
 
 struct HttpRequest {
   std::string url;
@@ -42,7 +23,7 @@ struct HttpRequest {
   /// is in the answer.
   std::function<bool(long status, std::string_view bytes)> sink;
   /// The owner of the repository that is asked for. A redirect within the endpoint that leads to
-  /// another owner's kernel, as after a move, is not followed: it may be less trusted.
+  /// something of another owner, as after a move, is not followed: it may be less trusted.
   std::string publisher;
   bool whole_time = false;  // the transfer as a whole may take but two minutes
 };
@@ -58,8 +39,9 @@ struct HttpAnswer {
   };
 
   Problem problem = Problem::kNone;
-  std::string text;  // of a problem, for people
-  long status = 0;   // 0: there was no answer
+  std::string text;    // of a problem, for people
+  std::string silent;  // who did not answer, where it is not the server: "the proxy `host:1080`"
+  long status = 0;     // 0: there was no answer
   std::string body;
   std::string error_code;     // X-Error-Code of the Hub
   std::string repo_commit;    // X-Repo-Commit
@@ -93,6 +75,7 @@ class HttpClient {
   bool Wait(const HttpAnswer& answer, int tries) const;
 
  private:
+  bool MayAsk(const std::string& url, const std::string& publisher) const;
   struct Transfer;
   HttpAnswer GetOnce(const HttpRequest& request, const std::string& url, std::string* redirect);
 

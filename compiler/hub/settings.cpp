@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMaxTokenBytes = 4096;
 constexpr long kMaxStallSeconds = 3600;
+constexpr long kMaxWaitMilliseconds = 10000;
 
 std::string Value(const GetEnv& get_env, const char* name) {
   const char* value = get_env(name);
@@ -26,6 +27,14 @@ std::string Value(const GetEnv& get_env, const char* name) {
 bool IsTrue(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text == "1" || text == "ON" || text == "YES" || text == "TRUE";
+}
+
+// A number above 0.
+std::optional<long> Number(const std::string& text) {
+  long number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool fine = problem == std::errc() && end == text.data() + text.size() && number > 0;
+  return fine ? std::optional(number) : std::nullopt;
 }
 
 std::string Trim(std::string_view text) {
@@ -52,7 +61,9 @@ std::string FindToken(const GetEnv& get_env) {
     if (std::string token = Trim(Value(get_env, name)); !token.empty()) return token;
   }
   const std::string path = Value(get_env, "HF_TOKEN_PATH");
-  return ReadToken(path.empty() ? HuggingFaceHome(get_env) + "/token" : ExpandPath(path, get_env));
+  if (!path.empty()) return ReadToken(ExpandPath(path, get_env).value_or(""));
+  const auto home = HuggingFaceHome(get_env);
+  return home ? ReadToken(*home + "/token") : "";
 }
 
 }  // namespace
@@ -82,14 +93,19 @@ std::optional<HubSettings> ReadHubSettings(const GetEnv& get_env, std::string* e
   }
   const std::string offline = Value(get_env, "HF_HUB_OFFLINE");
   settings.offline = IsTrue(offline.empty() ? Value(get_env, "TRANSFORMERS_OFFLINE") : offline);
-  const std::string timeout = Value(get_env, "HF_HUB_DOWNLOAD_TIMEOUT");
-  long seconds = 0;
-  const auto [end, problem] =
-      std::from_chars(timeout.data(), timeout.data() + timeout.size(), seconds);
-  if (problem == std::errc() && end == timeout.data() + timeout.size() && seconds > 0) {
-    settings.stall_seconds = std::min(seconds, kMaxStallSeconds);
+  if (const auto seconds = Number(Value(get_env, "HF_HUB_DOWNLOAD_TIMEOUT"))) {
+    settings.stall_seconds = std::min(*seconds, kMaxStallSeconds);
+  }
+  if (const auto wait = Number(Value(get_env, "KERNELMAP_RETRY_WAIT"))) {
+    settings.wait_milliseconds = std::min(*wait, kMaxWaitMilliseconds);
   }
   settings.ca_file = Value(get_env, "SSL_CERT_FILE");
+  struct stat status {};
+  // libcurl would wait for a pipe.
+  if (stat(settings.ca_file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    *error = "SSL_CERT_FILE, `" + settings.ca_file + "`, is no file";
+    return std::nullopt;
+  }
   return settings;
 }
 

@@ -52,9 +52,15 @@ std::vector<bool> PresentFiles(const std::string& cache, const std::string& repo
 bool HasPartials(const std::string& cache, const std::string& repo) {
   for (const Folder& folder : OpenRepository(cache, repo)) {
     FolderError error;
+    std::set<std::string> blobs;
+    std::vector<std::string> partials;
     for (const FolderEntry& entry :
          folder.List("blobs", &error).value_or(std::vector<FolderEntry>{})) {
-      if (entry.name.ends_with(".incomplete")) return true;
+      blobs.insert(entry.name);
+      if (entry.name.ends_with(".incomplete")) partials.push_back(entry.name);
+    }
+    for (const std::string& name : partials) {
+      if (!blobs.contains(name.substr(0, name.find('.')))) return true;
     }
   }
   return false;

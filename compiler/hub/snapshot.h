@@ -21,7 +21,8 @@ const HubFile* FindFile(const std::vector<HubFile>& tree, const std::string& pat
 std::vector<bool> PresentFiles(const std::string& cache, const std::string& repo,
                                const std::string& commit, const std::vector<HubFile>& files);
 
-/// Whether a download of the repository left something half done: then a snapshot may lack files.
+/// Whether a download of the repository left something half done that has not come since: then a
+/// snapshot may lack files.
 bool HasPartials(const std::string& cache, const std::string& repo);
 
 }  // namespace kernelmap

@@ -1,7 +1,6 @@
 #include "compiler/store/cache.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <map>
 #include <set>
@@ -16,8 +15,6 @@ constexpr std::string_view kPrefixes[] = {"kernels--", "models--"};
 constexpr uint64_t kMaxRefBytes = 256;
 constexpr size_t kMaxRefs = 10000;
 constexpr int kMaxRefDepth = 8;
-
-const char* NotEmpty(const char* value) { return value && *value ? value : nullptr; }
 
 std::string FolderName(std::string_view prefix, std::string repo) {
   repo.replace(repo.find('/'), 1, "--");
@@ -108,48 +105,6 @@ bool IsRefName(const std::string& name) {
 }
 
 }  // namespace
-
-std::string ExpandPath(std::string text, const GetEnv& get_env) {
-  const char* home = NotEmpty(get_env("HOME"));
-  if (home && (text == "~" || text.starts_with("~/"))) text.replace(0, 1, home);
-  std::string expanded;
-  for (size_t i = 0; i < text.size();) {
-    const bool braces = text[i] == '$' && i + 1 < text.size() && text[i + 1] == '{';
-    size_t begin = i + (braces ? 2 : 1), end = begin;
-    if (text[i] == '$') {
-      while (end < text.size() &&
-             (text[end] == '_' || std::isalnum(static_cast<unsigned char>(text[end])))) {
-        ++end;
-      }
-    }
-    const bool whole =
-        end > begin && text[i] == '$' && (!braces || (end < text.size() && text[end] == '}'));
-    const char* value = whole ? get_env(text.substr(begin, end - begin).c_str()) : nullptr;
-    if (value) {
-      expanded += value;
-      i = end + (braces ? 1 : 0);
-    } else {
-      expanded += text[i++];
-    }
-  }
-  return expanded;
-}
-
-std::string HuggingFaceHome(const GetEnv& get_env) {
-  if (const char* value = NotEmpty(get_env("HF_HOME"))) return ExpandPath(value, get_env);
-  if (const char* value = NotEmpty(get_env("XDG_CACHE_HOME"))) {
-    return ExpandPath(value, get_env) + "/huggingface";
-  }
-  return ExpandPath("~/.cache/huggingface", get_env);
-}
-
-std::string CacheFolder(const GetEnv& get_env) {
-  if (const char* value = NotEmpty(get_env("KERNELS_CACHE"))) return value;
-  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-    if (const char* value = NotEmpty(get_env(name))) return ExpandPath(value, get_env);
-  }
-  return HuggingFaceHome(get_env) + "/hub";
-}
 
 std::vector<std::string> CachedRepositories(const std::string& cache, FolderError* error) {
   const auto root = Folder::Open(cache, error);

@@ -1,9 +1,8 @@
-// The Hugging Face cache on this machine: which folder it is, and the refs of a repository in it.
+// The Hugging Face cache on this machine: the repositories in it, and the refs of one.
 // A repository lies in `kernels--org--name`, or in `models--org--name` as older versions of the
 // Python library have it; where both are there they are read as one, the newer first.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,20 +12,6 @@
 #include "compiler/store/folder.h"
 
 namespace kernelmap {
-
-using GetEnv = std::function<const char*(const char*)>;
-
-/// `~` at the start, then $NAME and ${NAME}, as Python's expanduser and expandvars. What is not set
-/// stays as it is written.
-std::string ExpandPath(std::string text, const GetEnv& get_env);
-
-/// HF_HOME, XDG_CACHE_HOME/huggingface or ~/.cache/huggingface.
-std::string HuggingFaceHome(const GetEnv& get_env);
-
-/// The folder of the cache, as the Python libraries find it: KERNELS_CACHE, HF_HUB_CACHE,
-/// HUGGINGFACE_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub.
-/// Empty variables count as unset. In all but the first, `~` and `$NAME` are expanded.
-std::string CacheFolder(const GetEnv& get_env);
 
 /// The repositories "org/name" of a cache, sorted, each once; those of `models--` only where they
 /// have a build/ in some snapshot.

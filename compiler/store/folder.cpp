@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "compiler/sha256.h"
+#include "compiler/store/shared_blob.h"
 
 namespace kernelmap {
 namespace {
@@ -133,7 +134,8 @@ std::optional<Folder> Folder::Sub(std::string_view path, FolderError* error) con
   if (!parts) return *error = FolderError::kOutside, std::nullopt;
   Descriptor at = Walk(*parts, error);
   if (!at) return std::nullopt;
-  return Folder(path_ + "/" + std::string(path), std::move(at));
+  Descriptor cache(openat(root_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return Folder(path_ + "/" + std::string(path), std::move(at), std::move(cache));
 }
 
 Descriptor Folder::Walk(const std::vector<std::string>& parts, FolderError* error) const {
@@ -201,8 +203,10 @@ Descriptor Folder::OpenParts(std::vector<std::string> parts, bool may_link, uint
   if (!file && errno == ELOOP) {
     char target[PATH_MAX];
     const ssize_t length = readlinkat(folder.get(), name.c_str(), target, sizeof target);
-    if (!may_link || length < 0) return *error = FolderError::kOutside, Descriptor();
-    return follow({target, static_cast<size_t>(length)});
+    const std::string_view link(target, length < 0 ? 0 : static_cast<size_t>(length));
+    if (parts == std::vector<std::string>{"blobs"}) file = OpenSharedBlob(cache_, link);
+    if (!file && (!may_link || length < 0)) return *error = FolderError::kOutside, Descriptor();
+    if (!file) return follow(link);
   }
   if (!file) return *error = FromErrno(), Descriptor();
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {

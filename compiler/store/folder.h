@@ -59,7 +59,8 @@ class Folder {
 
   const std::string& path() const { return path_; }
 
-  /// A folder below this one, which nothing leaves either.
+  /// The folder of a repository in this one, a cache. Nothing leaves it, but for the blobs that all
+  /// repositories share: a link `blobs/NAME` may lead to those, see OpenSharedBlob.
   std::optional<Folder> Sub(std::string_view path, FolderError* error) const;
 
   /// What is in the folder `path` ("" is this one), sorted by name.
@@ -75,13 +76,15 @@ class Folder {
   bool HasFolder(std::string_view path) const;
 
  private:
-  Folder(std::string path, Descriptor root) : path_(std::move(path)), root_(std::move(root)) {}
+  Folder(std::string path, Descriptor root, Descriptor cache = Descriptor())
+      : path_(std::move(path)), root_(std::move(root)), cache_(std::move(cache)) {}
   Descriptor Walk(const std::vector<std::string>& parts, FolderError* error) const;
   Descriptor OpenParts(std::vector<std::string> parts, bool may_link, uint64_t* size,
                        FolderError* error) const;
 
   std::string path_;
   Descriptor root_;
+  Descriptor cache_;  // of a repository's folder
 };
 
 /// A name as messages show it: what is no printable ASCII becomes `\xNN`, and long ones are cut.

@@ -24,6 +24,15 @@ bool WriteAll(int to, std::string_view bytes) {
   return true;
 }
 
+// A repository of a cache may have blobs that others have too.
+std::optional<Folder> OpenFound(const FoundRepository& repository, FolderError* error) {
+  const std::string& path = repository.folder;
+  if (repository.repo.empty()) return Folder::Open(path, error);
+  const size_t slash = path.rfind('/');
+  const auto cache = Folder::Open(path.substr(0, slash + 1), error);
+  return cache ? cache->Sub(path.substr(slash + 1), error) : std::nullopt;
+}
+
 }  // namespace
 
 int OpenChecked(const FoundRepository& repository, const std::string& path, std::string* error) {
@@ -35,7 +44,7 @@ int OpenChecked(const FoundRepository& repository, const std::string& path, std:
                                  [&](const RepositoryFile& one) { return one.path == path; });
   if (file == repository.files.end()) return fail("is no file of the kernel");
   FolderError folder_error = FolderError::kNone;
-  const auto folder = Folder::Open(repository.folder, &folder_error);
+  const auto folder = OpenFound(repository, &folder_error);
   if (!folder) return fail(std::string(FolderErrorText(folder_error)));
   const std::string prefix =
       repository.variant_folder.empty() ? "" : repository.variant_folder + "/";

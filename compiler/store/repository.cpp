@@ -9,6 +9,7 @@
 #include "compiler/store/archs.h"
 #include "compiler/store/build.h"
 #include "compiler/store/cache.h"
+#include "compiler/store/cache_path.h"
 #include "compiler/store/folder.h"
 #include "compiler/store/redirect.h"
 #include "compiler/store/variant_name.h"
@@ -49,6 +50,9 @@ class Finder {
     std::set<std::pair<std::string, std::string>> seen;
     std::string repo = request_.repo, revision = request_.revision;
     std::vector<Comparison> comparisons = request_.comparisons;
+    if (request_.cache.empty()) {
+      return Fail("present", "not_found", std::string(kNoHome) + "; " + kNoHomeHelp);
+    }
     for (size_t redirects = 0;; ++redirects) {
       const std::string label = label_ = repo + "@" + revision;
       repository_ = OpenRepository(request_.cache, repo);
@@ -171,6 +175,7 @@ class Finder {
     Pass("digest", build.content.digest + (build.content.listed
                                                ? ", as metadata.json lists"
                                                : "; metadata.json lists nothing to compare with"));
+    answer_.listed = build.content.listed;
     if (build.content.library.empty()) {
       return Fail("library", "python_only", what + " has no shared library of its own");
     }

@@ -59,6 +59,7 @@ struct RepositoryAnswer {
   std::optional<FoundRepository> found;
   std::optional<Reason> reason;  // when there is none
   std::vector<TraceStep> steps;  // what was looked at, in order
+  bool listed = false;  // the build has all files that its metadata.json lists, and no other
 };
 
 /// Finds the repository, follows its redirects, chooses the variant, reads metadata.json, hashes

@@ -52,7 +52,7 @@ class Machine:
         self.cache = self.folder / "hf" / "hub"
         self.env = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH")}
         self.env.update(HF_HOME=str(self.folder / "hf"), HOME=str(self.folder), NO_PROXY="*",
-                        HF_ENDPOINT=hub.endpoint, HF_HUB_DOWNLOAD_TIMEOUT="1")
+                        HF_ENDPOINT=hub.endpoint, HF_HUB_DOWNLOAD_TIMEOUT="1", KERNELMAP_RETRY_WAIT="5")
         self.write(config or {"ReLU": "kernels-community/relu:ReLU"})
 
     def write(self, mapping, extra=""):

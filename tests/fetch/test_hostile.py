@@ -111,6 +111,43 @@ class Hostile(Case):
             self.hub.faults = [on("tree", Answer(200, {"Link": f'<{to}>; rel="next"'}, b"[]"))]
             self.assertRefused("bad_response")
 
+    def test_lists_that_lead_elsewhere(self):
+        tree = "/api/kernels/{}/tree/" + commit("a")
+        good, evil = tree.format("kernels-community/relu"), tree.format("somebody/relu")
+        self.hub.repository("somebody/relu").add(commit("a"), in_build(build()), "v1")
+        for to, why in ((self.hub.cdn + good, "to another server"),
+                        (evil, "another publisher"), (evil.replace("kernels", "kernel%73"), "another publisher"),
+                        (evil.replace("/somebody", "%2Fsomebody"), "another publisher"),
+                        (good + "?recursive=true&expand=false", "in a circle"),
+                        (good + "/%2e%2e/%2e%2e/%2e%2e/somebody/relu/tree/main", "another publisher")):
+            with self.subTest(to):
+                self.hub.requests.clear()
+                self.hub.faults = [on("tree", Answer(200, {"Link": f'<{to}>; rel="next"'}, b"[]"))]
+                report = self.assertRefused("bad_response")
+                self.assertIn(why, report["repositories"][0]["reason"]["text"])
+                self.assertLess(len(self.hub.requests), 4)
+                self.assertEqual([r.path for r in self.hub.requests if "somebody" in r.path], [])
+
+    def test_redirects_to_another_publisher(self):
+        self.hub.repository("somebody/relu").add(commit("a"), in_build(build()), "v1")
+        for change in (lambda p: p, lambda p: p.replace("/kernels/", "/kernel%73/"),
+                       lambda p: p.replace("kernels/somebody", "kernels%2Fsomebody"),
+                       lambda p: p.replace("/kernels/", "/kernels//"),
+                       lambda p: p.replace("/kernels/", "/kernels/kernels-community/..%2f"),
+                       lambda p: p.replace("/kernels/", "/kernels/kernels-community/%2e%2e/"),
+                       lambda p: p.replace("/kernels/", "/models/"),
+                       lambda p: p.replace("/api/kernels/", "/").replace("/kernels/", "/")):
+            for route in ("refs", "tree", "resolve"):
+                with self.subTest(route + change("/kernels/somebody/x")):
+                    def moved(request):
+                        to = request.path.replace("kernels-community/relu", "somebody/relu")
+                        return Answer(307, {"Location": change(to)})
+                    self.hub.requests.clear()
+                    self.hub.faults = [on(route, lambda r: moved(r) if "somebody" not in r.path else None)]
+                    report = self.assertRefused("bad_response")
+                    self.assertIn("another publisher", report["repositories"][0]["reason"]["text"])
+                    self.assertEqual([r.path for r in self.hub.requests if "somebody" in r.path], [])
+
     def test_bodies_without_end(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))

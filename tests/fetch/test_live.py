@@ -44,6 +44,16 @@ print(json.dumps({"warnings": [str(w) for w in found.warnings],
 """
 
 
+SHARE = """
+import os, sys
+from huggingface_hub.utils._shared_blobs import publish_blob_to_shared_store
+blob = sys.argv[1]
+cache = os.path.dirname(os.path.dirname(os.path.dirname(blob)))
+print(publish_blob_to_shared_store(blob_path=blob, xet_hash="ab" * 32, cache_dir=cache,
+                                   expected_size=os.path.getsize(blob)))
+"""
+
+
 class Live(Case):
     def setUp(self):
         super().setUp()
@@ -123,6 +133,23 @@ class Live(Case):
         self.python(SNAPSHOT, "kernels-community/relu", "v1")
         self.machine.write({"ReLU": "kernels-community/relu:ReLU"})
         self.assertEqual(self.fetch("--all-variants")["summary"]["files"], 0)
+
+    def test_blobs_that_python_shares(self):
+        """Python's own function moves a blob to where all repositories share it."""
+        self.install()
+        self.machine.write({"ReLU": f"kernels-community/relu@{commit('a')}:ReLU"})
+        blob = (self.snapshot / "_relu_1.abi3.so").resolve()
+        self.assertEqual(self.python(SHARE, str(blob)), "True")
+        self.assertTrue(blob.is_symlink())
+        self.assertEqual(self.machine.plan()["ReLU"]["decision"], "kernel")
+        self.hub.requests.clear()
+        self.assertEqual(self.fetch()["summary"]["files"], 0)
+        self.assertEqual(self.hub.requests, [])
+        self.assertTrue(blob.is_symlink())
+        # Python takes it for whole as well.
+        self.assertEqual(self.install(), str(self.snapshot))
+        self.assertEqual([r for r in self.hub.requests
+                          if r.method == "GET" and r.route in ("resolve", "cdn")], [])
 
     def test_both_at_once(self):
         files = {path: text.encode() for path, text in in_build(build(digest=None)).items()}

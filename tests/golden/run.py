@@ -80,6 +80,7 @@ def run_case(program, examples, path, comment, sections, environment):
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH", "HOME")}
     env["HF_HOME"] = "hf"  # never the user's own cache
     env["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nor the real Hub
+    env["KERNELMAP_RETRY_WAIT"] = "5"
     env.update(environment)
     args, stdin = [], b""
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,10 @@
 // What the store finds in caches and folders that are as they should be.
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include "compiler/store/cache.h"
+#include "compiler/store/cache_path.h"
 #include "tests/store/sample.h"
 
 namespace kernelmap {
@@ -162,6 +164,30 @@ TEST(Cache, WhichFolder) {
   EXPECT_EQ(CacheFolder(get), "~/kernels");
   env["KERNELS_CACHE"] = "";
   EXPECT_EQ(CacheFolder(get), "/home/me/new/$UNSET/$");
+}
+
+TEST(Cache, Home) {
+  std::map<std::string, std::string> env;
+  const GetEnv get = [&](const char* name) {
+    const auto found = env.find(name);
+    return found == env.end() ? nullptr : found->second.c_str();
+  };
+  const passwd* user = getpwuid(getuid());
+  ASSERT_TRUE(user);
+  const std::string home = user->pw_dir, name = user->pw_name;
+  for (const bool set : {false, true}) {
+    if (set) env["HOME"] = "";
+    EXPECT_EQ(CacheFolder(get), home + "/.cache/huggingface/hub");
+    EXPECT_EQ(ExpandPath("~", get), home);
+  }
+  env["HOME"] = "/home/me/";
+  EXPECT_EQ(ExpandPath("~/x", get), "/home/me/x");
+  EXPECT_EQ(ExpandPath("~" + name + "/x", get), home + "/x");
+  EXPECT_EQ(ExpandPath("~no-such-user/x", get), "~no-such-user/x");
+  EXPECT_EQ(ExpandPath("x/~", get), "x/~");
+  env["HOME"] = "/";
+  EXPECT_EQ(ExpandPath("~/x", get), "/x");
+  EXPECT_EQ(ExpandPath("~", get), "/");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // outside the repository is read.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -105,6 +106,54 @@ TEST_F(Hostile, FilesThatAreLinks) {
   Replace(layers, "../../../../../secret");
   EXPECT_EQ(Find(), "tampered");
   Replace(layers, "../../../../../../blobs/" + std::string(64, 'a'));
+  EXPECT_EQ(Find(), "unsafe_path");
+}
+
+// A blob may be a link to one that all repositories of the cache share, and to nothing else.
+TEST_F(Hostile, BlobsThatAreLinks) {
+  const std::string layers = variant_ + "/layers.py", name = std::string(62, '0');
+  const fs::path blob = (sample_ / variant_) / fs::read_symlink(sample_ / layers);
+  const std::string path = fs::relative(fs::canonical(blob), fs::canonical(sample_ / "")).string();
+  const std::string shared = "blobs/ab/ab" + name;
+  fs::create_directories(sample_ / "blobs/ab");
+  fs::rename(sample_ / path, sample_ / shared);
+  sample_.Link(path, "../../" + shared);
+  EXPECT_EQ(Find(), "found");
+  const FoundRepository found = *sample_.Find("good/relu", "v1").found;
+  std::string error;
+  const int descriptor = OpenChecked(found, "layers.py", &error);
+  EXPECT_GE(descriptor, 0) << error;
+  close(descriptor);
+  fs::create_directories(sample_ / "blobs/cd");
+  fs::copy(sample_ / shared, sample_ / ("blobs/cd/ab" + name));
+  fs::copy(sample_ / shared, sample_ / "kernels--good--relu/copy");
+  fs::copy(sample_ / shared, sample_ / "copy");
+  for (const std::string& target :
+       {(sample_ / shared).string(), "../../blobs/cd/ab" + name, std::string("../../copy"),
+        "../../blobs/../" + shared, std::string("../copy"), "../../blobs/ab/../ab/ab" + name,
+        "../../../" + sample_.cache().substr(sample_.cache().rfind('/') + 1) + "/" + shared,
+        std::string("/etc/passwd"), "../../" + shared + "/", "../../" + shared + "0"}) {
+    sample_.Link(path, target);
+    EXPECT_EQ(Find(), "unsafe_path") << target;
+    EXPECT_EQ(OpenChecked(found, "layers.py", &error), -1) << target;
+  }
+  // The link is right, but on the way or at its end is another one, or a pipe.
+  sample_.Link(path, "../../" + shared);
+  sample_.Link(shared, "../cd/ab" + name);
+  EXPECT_EQ(Find(), "unsafe_path");
+  ReplaceByPipe(shared);
+  EXPECT_EQ(Find(), "unsafe_path");
+  fs::remove(sample_ / shared);
+  EXPECT_EQ(Find(), "unsafe_path");
+  fs::copy(sample_ / "copy", sample_ / shared);
+  EXPECT_EQ(Find(), "found");
+  fs::rename(sample_ / "blobs", sample_ / "elsewhere");
+  sample_.Link("blobs", "elsewhere");
+  EXPECT_EQ(Find(), "unsafe_path");
+  fs::remove(sample_ / "blobs");
+  fs::rename(sample_ / "elsewhere", sample_ / "blobs");
+  fs::rename(sample_ / "blobs/ab", sample_ / "blobs/ef");
+  sample_.Link("blobs/ab", "ef");
   EXPECT_EQ(Find(), "unsafe_path");
 }
 
