@@ -249,8 +249,12 @@ HttpAnswer HttpClient::GetOnce(const HttpRequest& request, const std::string& ur
 }
 
 bool HttpClient::MayAsk(const std::string& url, const std::string& publisher) const {
-  return publisher.empty() || OriginOf(url) != endpoint_ ||
-         NamesPublisher(url, settings_.endpoint, publisher);
+  // A dot at the end of a host's name makes it another for a token, but not for what is asked.
+  std::optional<Origin> to = OriginOf(url), hub = endpoint_;
+  for (std::optional<Origin>* one : {&to, &hub}) {
+    if (*one && (*one)->host.ends_with('.')) (*one)->host.pop_back();
+  }
+  return publisher.empty() || to != hub || NamesPublisher(url, settings_.endpoint, publisher);
 }
 
 HttpAnswer HttpClient::Get(const HttpRequest& request) {

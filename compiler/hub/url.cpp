@@ -52,7 +52,6 @@ std::optional<Origin> OriginOf(CURLU* url) {
     return std::nullopt;
   }
   origin.host = Lower(origin.host);
-  if (origin.host.ends_with('.')) origin.host.pop_back();  // the same name, written as a whole
   return origin;
 }
 

@@ -9,12 +9,13 @@ namespace {
 TEST(Url, Origin) {
   const auto hub = OriginOf("https://hub.example/");
   ASSERT_TRUE(hub);
-  for (const char* same : {"https://hub.example", "HTTPS://HUB.example:443/x",
-                           "https://hub.example./", "https://hub%2eexample/"}) {
+  for (const char* same :
+       {"https://hub.example", "HTTPS://HUB.example:443/x", "https://hub%2eexample/"}) {
     EXPECT_EQ(OriginOf(same), hub) << same;
   }
-  for (const char* other : {"http://hub.example/", "https://hub.example:8443/",
-                            "https://hub.example.evil/", "https://evil/hub.example"}) {
+  for (const char* other :
+       {"http://hub.example/", "https://hub.example./", "https://hub.example:8443/",
+        "https://hub.example.evil/", "https://evil/hub.example"}) {
     EXPECT_NE(OriginOf(other), hub) << other;
     EXPECT_TRUE(OriginOf(other)) << other;
   }
