@@ -49,29 +49,62 @@ class Recompute : public torch::autograd::Function<Recompute> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    const at::AutoGradMode with_grad(true);
-    variable_list inputs;
-    for (const at::Tensor& saved : context->get_saved_variables()) {
-      inputs.push_back(saved.detach().requires_grad_());
-    }
-    Stack stack = WithTensors(context->saved_data["arguments"].toList(), inputs);
-    c10::Dispatcher::singleton()
-        .findSchemaOrThrow((context->saved_data["op"].toStringRef() + "_stock").c_str(), "")
-        .callBoxed(stack);
-    variable_list outputs, wanted;
-    const variable_list results = Tensors(stack);
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (!gradients[i].defined()) continue;
-      outputs.push_back(results[i]);
-      wanted.push_back(gradients[i]);
-    }
+    // Set where the caller asks for a graph of this very backward.
+    const bool again = c10::GradMode::is_enabled();
+    const std::string& op = context->saved_data["op"].toStringRef();
+    const variable_list saved = context->get_saved_variables();
+    c10::List<bool> wanted;
+    for (size_t i = 0; i < saved.size(); ++i) wanted.push_back(context->needs_input_grad(i));
+    const c10::List<c10::IValue> arguments = context->saved_data["arguments"].toList();
+    const auto kernel = c10::Dispatcher::singleton().findSchema({op + "_backward", ""});
     variable_list out(2);  // op and arguments
     for (const at::Tensor& gradient :
-         torch::autograd::grad(outputs, inputs, wanted, std::nullopt, /*create_graph=*/false,
-                               /*allow_unused=*/true)) {
+         kernel && !again ? OfKernel(*kernel, gradients, WithTensors(arguments, saved), wanted)
+                          : OfStock(op + "_stock", gradients, arguments, saved, wanted, again)) {
       out.push_back(gradient);
     }
     return out;
+  }
+
+ private:
+  static variable_list OfKernel(const c10::OperatorHandle& kernel, const variable_list& gradients,
+                                const Stack& arguments, const c10::List<bool>& wanted) {
+    Stack stack(gradients.begin(), gradients.end());
+    stack.insert(stack.end(), arguments.begin(), arguments.end());
+    stack.emplace_back(wanted);
+    kernel.callBoxed(stack);
+    return Tensors(stack);
+  }
+
+  static variable_list OfStock(const std::string& op, const variable_list& gradients,
+                               const c10::List<c10::IValue>& arguments, const variable_list& saved,
+                               const c10::List<bool>& wanted, bool again) {
+    const at::AutoGradMode with_grad(true);
+    variable_list inputs, chosen;
+    for (size_t i = 0; i < saved.size(); ++i) {
+      // A view is a place of its own to stop at, through which a second derivative still flows.
+      inputs.push_back(again ? saved[i].view_as(saved[i]) : saved[i].detach());
+      if (!wanted[i]) continue;
+      if (!again) inputs.back().requires_grad_();
+      chosen.push_back(inputs.back());
+    }
+    Stack stack = WithTensors(arguments, inputs);
+    c10::Dispatcher::singleton().findSchemaOrThrow(op.c_str(), "").callBoxed(stack);
+    variable_list outputs, incoming;
+    const variable_list results = Tensors(stack);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!gradients[i].defined() || !results[i].requires_grad()) continue;
+      outputs.push_back(results[i]);
+      incoming.push_back(gradients[i]);
+    }
+    const variable_list found = torch::autograd::grad(outputs, chosen, incoming, std::nullopt,
+                                                      /*create_graph=*/again,
+                                                      /*allow_unused=*/true);
+    variable_list all(saved.size());
+    for (size_t i = 0, next = 0; i < saved.size(); ++i) {
+      if (wanted[i]) all[i] = found[next++];
+    }
+    return all;
   }
 };
 

@@ -16,4 +16,12 @@ struct GatedArgs {
   int64_t width;  // elements of a row
 };
 
+/// Of its gradient: `forward.out` is not used.
+struct GatedGradientArgs {
+  GatedArgs forward;
+  const void* grad;  // contiguous, as are the results
+  void* gate_grad;   // null where it is not wanted
+  void* up_grad;     // likewise
+};
+
 }  // namespace kernelmap

@@ -61,11 +61,13 @@ inline FloatVec Sigmoid(FloatVec x, FloatVec t) {
   return Max(-87.0f, x) * Reciprocal(FloatVec(1.0f) + BoundedExp(t.neg()));
 }
 
-/// x (1 + erf(x / sqrt 2)) / 2, as max(x, 0) - |x| erfc(|x| / sqrt 2) / 2.
-inline FloatVec Gelu(FloatVec x) {
+/// erfc(a / sqrt 2) / 2 for a in [0, 13], as the product of the two.
+struct NormalTail {
+  FloatVec factor, power;
+};
+inline NormalTail TailOfNormal(FloatVec a) {
   using at::vec::fmadd;
   constexpr float kLog2E = 1.44269504088896341f;
-  const FloatVec a = Min(13.0f, x.abs());
   // erfc(z) = t e^(p(t) - z^2), t = 1 / (1 + z / 2): a Chebyshev fit with relative error below
   // 1.2e-7 (Numerical Recipes, erfcc). Here in powers of two and halved.
   const FloatVec t = Reciprocal(fmadd(a, FloatVec(0.35355339059f), FloatVec(1.0f)));
@@ -81,7 +83,21 @@ inline FloatVec Gelu(FloatVec x) {
   odd = fmadd(odd, u, FloatVec(1.00002368f * kLog2E));
   const FloatVec y = fmadd(a * FloatVec(-0.5f * kLog2E), a, fmadd(odd, t, even));
   const FloatVec n = y.round();
-  return Max(0.0f, x) - (a * t) * PowerOfTwo(n, y - n);
+  return {t, PowerOfTwo(n, y - n)};
+}
+
+/// x (1 + erf(x / sqrt 2)) / 2, as max(x, 0) - |x| erfc(|x| / sqrt 2) / 2.
+inline FloatVec Gelu(FloatVec x) {
+  const FloatVec a = Min(13.0f, x.abs());
+  const NormalTail tail = TailOfNormal(a);
+  return Max(0.0f, x) - (a * tail.factor) * tail.power;
+}
+
+/// (1 + erf(x / sqrt 2)) / 2 for x in [-13, 13].
+inline FloatVec NormalBelow(FloatVec x) {
+  const NormalTail tail = TailOfNormal(x.abs());
+  const FloatVec beyond = tail.factor * tail.power;
+  return FloatVec::blendv(FloatVec(1.0f) - beyond, beyond, x < FloatVec(0.0f));
 }
 
 #else
@@ -93,6 +109,11 @@ inline FloatVec Sigmoid(FloatVec x, FloatVec t) { return x / (FloatVec(1.0f) + t
 inline FloatVec Gelu(FloatVec x) {
   const FloatVec root_half(static_cast<float>(M_SQRT1_2));
   return x * FloatVec(0.5f) * (FloatVec(1.0f) + (x * root_half).erf());
+}
+
+inline FloatVec NormalBelow(FloatVec x) {
+  const FloatVec root_half(static_cast<float>(M_SQRT1_2));
+  return FloatVec(0.5f) * (FloatVec(1.0f) + (x * root_half).erf());
 }
 
 #endif

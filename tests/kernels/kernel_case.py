@@ -2,6 +2,7 @@
 import contextlib
 import os
 import unittest
+import warnings
 
 import torch
 
@@ -36,6 +37,23 @@ def threads(count):
         torch.set_num_threads(before)
 
 
+def as_tuple(out):
+    return out if isinstance(out, tuple) else (out,)
+
+
+def weighted(out):
+    """A number that depends on each element of the results in another way."""
+    used = [o for o in as_tuple(out) if o.requires_grad]
+    return sum((o * torch.linspace(-1, 1, o.numel()).view(o.shape).to(o.dtype)).sum() for o in used)
+
+
+def gradients(f, tensors, chosen):
+    """The arguments, of which the chosen ones require grad, and their gradients."""
+    args = [t.detach().clone().requires_grad_(i in chosen) for i, t in enumerate(tensors)]
+    weighted(f(*args)).backward()
+    return args, [a.grad for a in args]
+
+
 class KernelCase(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(0)
@@ -65,30 +83,74 @@ class KernelCase(unittest.TestCase):
         with threads(2):
             self.assert_same(first, f())
 
-    def assert_gradients_of_stock(self, f, stock, *tensors):
-        """Each tensor in turn, then all, require grad: results are the kernel's, gradients the stock code's."""
-        plain = f(*tensors)
+    def assert_gradients(self, f, stock, *tensors):
+        """Each tensor in turn, then all, require grad: results are the kernel's; gradients err from those of the
+        stock code in a wider dtype hardly more than the stock code's own do. None are wanted, none are recorded."""
+        plain = as_tuple(f(*tensors))
+        wider = torch.float64 if tensors[0].dtype == torch.float32 else torch.float32
         for chosen in [*({i} for i in range(len(tensors))), set(range(len(tensors)))]:
-            grads = []
-            for function in (f, stock):
-                args = [t.detach().clone().requires_grad_(i in chosen) for i, t in enumerate(tensors)]
-                out = function(*args)
-                outs = out if isinstance(out, tuple) else (out,)
-                if function is f:
-                    for a, b in zip(outs, plain if isinstance(plain, tuple) else (plain,)):
-                        self.assert_same(a.detach(), b)
-                used = [o for o in outs if o.requires_grad]
-                sum((o * torch.linspace(-1, 1, o.numel()).view(o.shape)).sum() for o in used).backward()
-                grads.append([a.grad for a in args])
-            for i, (a, b) in enumerate(zip(*grads)):
+            args, grads = gradients(f, tensors, chosen)
+            for a, b in zip(as_tuple(f(*args)), plain):
+                self.assert_same(a.detach(), b)
+            own = gradients(stock, tensors, chosen)[1]
+            exact = gradients(stock, [t.to(wider) for t in tensors], chosen)[1]
+            for i, (a, b, c) in enumerate(zip(grads, own, exact)):
                 self.assertEqual(a is None, i not in chosen)
-                if a is not None:
-                    self.assert_same(a, b)
+                if a is None:
+                    continue
+                self.assertEqual((a.dtype, a.shape), (b.dtype, b.shape))
+                error, limit = ((t.to(c.dtype) - c).abs().max().item() for t in (a, b))
+                rounding = TOLERANCE[tensors[0].dtype] / 2 * c.abs().max().item()
+                self.assertLessEqual(error, 1.5 * limit + rounding, (i, chosen))
+        self.assert_nothing_recorded(f, tensors)
+
+    def assert_nothing_recorded(self, f, tensors):
+        saved = []
         args = [t.clone().requires_grad_() for t in tensors]
-        for off in (torch.no_grad(), torch.inference_mode()):
-            with off:
-                out = f(*args)
-                self.assertFalse((out[0] if isinstance(out, tuple) else out).requires_grad)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+            for off in (torch.no_grad(), torch.inference_mode()):
+                with off:
+                    for out in as_tuple(f(*args)):
+                        self.assertFalse(out.requires_grad)
+            for out in as_tuple(f(*(t.detach() for t in args))):  # all frozen
+                self.assertIsNone(out.grad_fn)
+        self.assertEqual(saved, [])
+
+    def assert_gradients_by_differences(self, f, *tensors):
+        """gradcheck, as far as float32 carries: against differences of the kernel's own results."""
+        args = [t.float().requires_grad_() for t in tensors]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of gradcheck, about float32
+            self.assertTrue(torch.autograd.gradcheck(f, args, eps=1e-2, atol=5e-3, rtol=1e-2))
+
+    def assert_second_gradients(self, f, stock, *tensors):
+        """Those of the stock code."""
+        found = []
+        for function in (f, stock):
+            args = [t.detach().clone().requires_grad_() for t in tensors]
+            first = torch.autograd.grad(weighted(function(*args)), args, create_graph=True)
+            loss = sum((g * torch.linspace(1, -2, g.numel()).view(g.shape)).sum() for g in first)
+            found.append(torch.autograd.grad(loss, args, allow_unused=True))
+        for a, b in zip(*found):
+            self.assertEqual(a is None, b is None)
+            if a is not None:
+                self.assert_close(a, b, 1e-5)
+
+    def assert_gradient_layouts(self, f, x, *others):
+        """The gradients do not depend on how x, or the gradient that comes in, lies in memory."""
+        expected = None
+        for name, laid_out in layouts(x):
+            for turned in (False, True):
+                args = [laid_out.detach().requires_grad_(), *(t.clone().requires_grad_() for t in others)]
+                out = as_tuple(f(*args))[0]
+                by = torch.linspace(-1, 1, out.numel()).view(out.shape).to(out.dtype)
+                if turned:
+                    by = by.transpose(-1, -2).contiguous().transpose(-1, -2)
+                grads = torch.autograd.grad(out, args, by)
+                expected = expected or grads
+                with self.subTest(layout=name, turned=turned):
+                    for a, b in zip(grads, expected):
+                        self.assert_same(a, b)
 
     def assert_error(self, message, f, *args, **kwargs):
         with self.assertRaisesRegex(RuntimeError, message):

@@ -102,8 +102,38 @@ class Gated(KernelCase):
     def test_gradients(self):
         for kernel, stock, _ in PAIRS.values():
             for dtype in DTYPES:
-                gate, up = self.inputs((2, 3, 8), dtype)
-                self.assert_gradients_of_stock(kernel, lambda g, u: stock(g) * u, gate, up)
+                for shape in ((2, 3, 8), (5, 77), (301, 1001)):
+                    with self.subTest(dtype=dtype, shape=shape):
+                        gate, up = self.inputs(shape, dtype)
+                        self.assert_gradients(kernel, lambda g, u: stock(g) * u, gate * 3, up)
+
+    def test_gradients_otherwise(self):
+        for kernel, stock, _ in PAIRS.values():
+            gate, up = self.inputs((2, 3, 8), torch.float32)
+            self.assert_gradients_by_differences(kernel, gate, up)
+            self.assert_second_gradients(kernel, lambda g, u: stock(g) * u, gate, up)
+            for dtype in DTYPES:
+                self.assert_gradient_layouts(kernel, *self.inputs((6, 4, 40), dtype))
+
+    def test_gradients_of_large_and_odd_values(self):
+        for kernel, stock, _ in PAIRS.values():
+            gate = torch.cat([torch.linspace(-80, 80, 3001), torch.tensor([1e4, -1e4, 1e30, -1e30, 0.0])])
+            up = torch.ones_like(gate)
+            grads = []
+            for f, dtype in ((kernel, torch.float32), (lambda g, u: stock(g) * u, torch.float64)):
+                x = gate.detach().to(dtype).requires_grad_()
+                f(x, up.to(dtype)).sum().backward()
+                grads.append(x.grad)
+            self.assertLess((grads[0] - grads[1]).abs().max().item(), 1e-6)
+            gate = torch.tensor([float("nan"), 1.0], requires_grad=True)
+            kernel(gate, torch.ones(2)).sum().backward()
+            self.assertEqual(gate.grad.isnan().tolist(), [True, False])
+
+    def test_gradients_without_elements(self):
+        for kernel, _, _ in PAIRS.values():
+            gate = torch.randn(2, 0, 4, requires_grad=True)
+            kernel(gate, gate).sum().backward()
+            self.assertEqual(gate.grad.shape, gate.shape)
 
     def test_meta(self):
         x = torch.empty(2, 8, dtype=torch.float16, device="meta")

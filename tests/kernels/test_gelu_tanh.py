@@ -50,11 +50,20 @@ class GeluTanh(KernelCase):
     def test_everything_else_is_the_aten_op(self):
         x = torch.randn(3, 8, dtype=torch.float64)
         self.assert_same(ops.gelu_tanh(x), F.gelu(x, approximate="tanh"))
-        x = torch.randn(3, 8, requires_grad=True)
-        ops.gelu_tanh(x).sum().backward()
-        self.assertIsNotNone(x.grad)
+        self.assertTrue(torch.autograd.gradcheck(ops.gelu_tanh, x.requires_grad_()))
         with self.assertRaises(RuntimeError):
             ops.gelu_tanh(torch.ones(3, dtype=torch.int64))
+
+    def test_gradients(self):
+        stock = lambda x: F.gelu(x, approximate="tanh")
+        for dtype in DTYPES:
+            for shape in ((), (2, 3, 8), (5, 77), (301, 1001)):
+                with self.subTest(dtype=dtype, shape=shape):
+                    self.assert_gradients(ops.gelu_tanh, stock, (torch.randn(shape) * 3).to(dtype))
+            self.assert_gradient_layouts(ops.gelu_tanh, torch.randn(6, 4, 40).to(dtype))
+        x = torch.randn(2, 3, 8)
+        self.assert_gradients_by_differences(ops.gelu_tanh, x)
+        self.assert_second_gradients(ops.gelu_tanh, stock, x)
 
     def test_deterministic(self):
         for dtype in DTYPES:

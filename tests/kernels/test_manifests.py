@@ -55,7 +55,7 @@ def inputs(layer, reference):
         return [torch.randn(3, 5, 64), torch.randn(3, 5, 64), torch.randn(64), 1e-6]
     if layer == "Linear":
         return [torch.randn(2, 7, 64), torch.randn(96, 64) / 8, torch.randn(96)][:3 if reference == "bias" else 2]
-    if layer == "NewGELU":
+    if layer in ("NewGELU", "GeluTanh"):
         return [torch.randn(3, 5, 64) * 2]
     if layer == "rotary_pos_emb":
         return rotary(reference.endswith("heads_last"), 16 if reference == "partial" else 32)

@@ -6,7 +6,7 @@ from kernel_case import DTYPES, KernelCase, layouts, ops
 
 
 def normed(x, eps):
-    h = x.float()
+    h = x if x.dtype == torch.float64 else x.float()
     return h * torch.rsqrt((h * h).mean(-1, keepdim=True) + eps)
 
 
@@ -15,7 +15,7 @@ def llama(x, weight, eps=1e-6):
 
 
 def offset(x, weight, eps=1e-6, by=1.0):
-    return ((weight.float() + by) * normed(x, eps)).to(x.dtype)
+    return ((weight.to(torch.promote_types(x.dtype, torch.float32)) + by) * normed(x, eps)).to(x.dtype)
 
 
 SHAPES = ((1, 1), (1, 4096), (3, 1), (2, 17), (5, 31), (2, 3, 64), (2, 3, 2, 100), (7, 1023), (300, 1024))
@@ -101,13 +101,53 @@ class RmsNorm(KernelCase):
             x, weight = self.inputs((501, 1000), dtype, dtype)
             self.assert_deterministic(lambda: ops.rms_norm(x, weight, 1e-6))
 
+    def forms(self):
+        """kernel, stock"""
+        yield lambda x, w: ops.rms_norm(x, w, 1e-6), llama
+        yield lambda x, w: ops.rms_norm(x, w, 1e-6, 1.0, False), offset
+        yield lambda x, w: ops.rms_norm(x, w, 1e-6, 0.0, False), lambda x, w: offset(x, w, by=0.0)
+
     def test_gradients(self):
-        for options in ((1e-6,), (1e-6, 1.0, False)):
+        for kernel, stock in self.forms():
             for dtype in DTYPES:
-                x, weight = self.inputs((2, 3, 8), dtype, dtype)
-                self.assert_gradients_of_stock(
-                    lambda x, w: ops.rms_norm(x, w, *options),
-                    llama if len(options) == 1 else offset, x, weight)
+                for shape in ((2, 3, 8), (1, 100), (7, 33), (40, 70), (300, 1024)):
+                    with self.subTest(dtype=dtype, shape=shape):
+                        self.assert_gradients(kernel, stock, *self.inputs(shape, dtype, dtype))
+            self.assert_gradients(kernel, stock, *self.inputs((4, 40), torch.bfloat16, torch.float32))
+
+    def test_gradients_of_what_stock_code_broadcasts(self):
+        for kernel, stock in self.forms():
+            self.assert_gradients(kernel, stock, torch.randn(2, 3, 8), torch.randn(1))
+            self.assert_gradients(kernel, stock, torch.randn(2, 3, 1), torch.randn(8))
+
+    def test_gradients_otherwise(self):
+        for kernel, stock in self.forms():
+            x, weight = self.inputs((2, 3, 8), torch.float32, torch.float32)
+            self.assert_gradients_by_differences(kernel, x, weight)
+            self.assert_second_gradients(kernel, stock, x, weight)
+            for dtype in DTYPES:
+                self.assert_gradient_layouts(kernel, *self.inputs((6, 4, 40), dtype, dtype))
+
+    def test_gradients_are_deterministic(self):
+        for dtype in DTYPES:
+            x, weight = self.inputs((1301, 300), dtype, dtype)
+            for index in (0, 1):
+                self.assert_deterministic(
+                    lambda: ops.rms_norm_backward(x, x, weight, 1e-6, 0.0, True, [True, True])[index])
+
+    def test_gradients_without_elements(self):
+        for shape in ((0, 8), (2, 0, 8), (3, 0)):
+            x, weight = torch.randn(shape, requires_grad=True), torch.ones(shape[-1], requires_grad=True)
+            ops.rms_norm(x, weight, 1e-6).sum().backward()
+            self.assert_same(weight.grad, torch.zeros(shape[-1]))
+            self.assertEqual(x.grad.shape, x.shape)
+
+    def test_a_change_before_backward_is_an_error(self):
+        x, weight = torch.randn(2, 8, requires_grad=True), torch.ones(8)
+        y = x * 1
+        out = ops.rms_norm(y, weight, 1e-6)
+        y.add_(1)
+        self.assert_error("modified by an inplace operation", out.sum().backward)
 
     def test_meta(self):
         x = torch.empty(2, 3, 8, dtype=torch.bfloat16, device="meta")

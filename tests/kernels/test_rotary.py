@@ -2,7 +2,7 @@
 import unittest
 
 import torch
-from kernel_case import DTYPES, KernelCase, ops, threads
+from kernel_case import DTYPES, KernelCase, gradients, ops, threads
 
 
 def rotate_half(x):
@@ -99,14 +99,35 @@ class Rotary(KernelCase):
                         self.assert_same(a, b)
 
     def test_gradients(self):
-        for rotated in (8, 4):
-            for dtype in DTYPES:
-                q, k, cos, sin = self.inputs(1, 2, 1, 3, 8, rotated, dtype)
-                self.assert_gradients_of_stock(
-                    lambda *args: ops.rotary(*args),
-                    lambda q, k, cos, sin: (stock(q, cos, sin, 1), stock(k, cos, sin, 1)), q, k, cos, sin)
-                q_out, _ = ops.rotary(q.requires_grad_(), k, cos, sin)  # the other output is not used
-                q_out.sum().backward()
+        for heads_dim in (1, 2):
+            kernel = lambda *args: ops.rotary(*args, heads_dim)
+            both = lambda q, k, cos, sin: (stock(q, cos, sin, heads_dim), stock(k, cos, sin, heads_dim))
+            for rotated in (32, 20):
+                for dtype in DTYPES:
+                    with self.subTest(heads_dim=heads_dim, rotated=rotated, dtype=dtype):
+                        q, k, cos, sin = self.inputs(2, 4, 2, 6, 32, rotated, dtype)
+                        if heads_dim == 2:
+                            q, k = q.transpose(1, 2), k.transpose(1, 2)
+                        self.assert_gradients(kernel, both, q, k, cos, sin)
+                        self.assert_gradients(kernel, both, q, k, cos[:1], sin[:1])
+                        # Those of q and k, bit for bit.
+                        for a, b in zip(gradients(kernel, (q, k, cos, sin), {0, 1})[1][:2],
+                                        gradients(both, (q, k, cos, sin), {0, 1})[1][:2]):
+                            self.assert_same(a, b)
+                        q_out, _ = kernel(q.requires_grad_(), k, cos, sin)  # the other output is not used
+                        q_out.sum().backward()
+                        self.assertIsNotNone(q.grad)
+
+    def test_gradients_otherwise(self):
+        q, k, cos, sin = self.inputs(1, 2, 1, 3, 8, 8, torch.float32)
+        self.assert_gradients_by_differences(ops.rotary, q, k, cos, sin)
+        self.assert_second_gradients(
+            ops.rotary, lambda q, k, cos, sin: (stock(q, cos, sin, 1), stock(k, cos, sin, 1)), q, k, cos, sin)
+        for dtype in DTYPES:
+            self.assert_gradient_layouts(ops.rotary, *self.inputs(2, 4, 2, 6, 32, 32, dtype))
+        q, k, cos, sin = self.inputs(2, 4, 2, 0, 32, 32, torch.float32)
+        ops.rotary(q.requires_grad_(), k, cos, sin)[0].sum().backward()
+        self.assertEqual(q.grad.shape, q.shape)
 
     def test_meta(self):
         q, k, cos, sin = (t.to("meta") for t in self.inputs(1, 2, 1, 3, 8, 8, torch.float16))

@@ -13,4 +13,12 @@ void GeluTanhAndMul(const GatedArgs& args, int64_t begin, int64_t end) {
   GatedElements(args, begin, end, [](FloatVec x) { return GeluTanh(x); });
 }
 
+void GeluAndMulGradients(const GatedGradientArgs& args, int64_t begin, int64_t end) {
+  GatedGradients(args, begin, end, [](FloatVec x) { return GeluAndSlope(x); });
+}
+
+void GeluTanhAndMulGradients(const GatedGradientArgs& args, int64_t begin, int64_t end) {
+  GatedGradients(args, begin, end, [](FloatVec x) { return GeluTanhAndSlope(x); });
+}
+
 }  // namespace kernelmap::KM_ISA

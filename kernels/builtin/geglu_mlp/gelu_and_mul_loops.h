@@ -6,3 +6,7 @@
 
 KM_DECLARE_LOOP(void GeluAndMul(const GatedArgs& args, int64_t begin, int64_t end);)
 KM_DECLARE_LOOP(void GeluTanhAndMul(const GatedArgs& args, int64_t begin, int64_t end);)
+KM_DECLARE_LOOP(void GeluAndMulGradients(const GatedGradientArgs& args, int64_t begin,
+                                         int64_t end);)
+KM_DECLARE_LOOP(void GeluTanhAndMulGradients(const GatedGradientArgs& args, int64_t begin,
+                                             int64_t end);)

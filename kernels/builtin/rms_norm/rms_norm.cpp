@@ -2,12 +2,12 @@
 // memory.
 //
 //   h = x.float();  h = h * rsqrt(mean(h * h, -1) + eps)
-//   cast_first:     weight * h.to(x.dtype)                          result dtype: promote(x,
-//   weight) otherwise:      ((weight.float() + weight_offset) * h).to(x.dtype)
+//   cast_first:  weight * h.to(x.dtype)       of the dtype that x and weight promote to
+//   otherwise:   ((weight.float() + weight_offset) * h).to(x.dtype)
 //
 // x [..., N] of any strides, weight [N]; float32, bfloat16, float16, each its own. The result is
 // contiguous. Roundings are those above; only the order of the sum over N is not the stock code's.
-// Results do not depend on the number of threads.
+// Results do not depend on the number of threads. Gradients: rms_norm_backward.cpp.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 

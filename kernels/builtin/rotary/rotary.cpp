@@ -7,7 +7,9 @@
 // cos, sin [B or 1, S, R], R even and <= D. One dtype of float32, bfloat16, float16. Any strides.
 // Each step is rounded to the dtype: results are those of the stock code, bit for bit. So are their
 // strides: where R is D, memory is laid out as the input is (transposed stays transposed); where a
-// rest was copied, it is contiguous, as torch.cat would have left it.
+// rest was copied, it is contiguous, as torch.cat would have left it. Gradients of q and k come
+// from the transposed rotation, rounded in the same steps; those of cos and sin, which hardly
+// anyone trains, from ATen operations.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -116,6 +118,55 @@ std::tuple<at::Tensor, at::Tensor> RotaryMeta(const at::Tensor& q, const at::Ten
   return {Allocate(DenseLast(q), cos), Allocate(DenseLast(k), cos)};
 }
 
+// of q, of k, of cos, of sin
+using Gradients = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+
+at::Tensor RotateBack(const at::Tensor& grad, const at::Tensor& like, const at::Tensor& cos,
+                      const at::Tensor& sin, int64_t heads_dim) {
+  const at::Tensor in = DenseLast(grad);
+  at::Tensor out = at::empty_like(DenseLast(like), like.options(), at::MemoryFormat::Preserve);
+  const int64_t tokens = like.size(0) * like.size(3 - heads_dim);
+  const int64_t per_token = like.size(heads_dim) * like.size(3);
+  if (tokens * per_token == 0) return out;
+  const RotaryArgs args = Arguments(in, out, cos, sin, heads_dim);
+  static const auto loop = KM_PICK_LOOP(RotaryTokensBack);
+  ParallelFor(0, tokens, std::max<int64_t>(1, kCopyGrain / per_token),
+              [&](int64_t begin, int64_t end) { loop(args, begin, end); });
+  return out;
+}
+
+// What q or k adds to the gradients of the tables, in float32.
+void AddTableGradients(const at::Tensor& grad, const at::Tensor& x, int64_t heads_dim,
+                       at::Tensor& cos_grad, at::Tensor& sin_grad) {
+  const int64_t rotated = cos_grad.size(-1), half = rotated / 2;
+  const at::Tensor g = grad.slice(-1, 0, rotated).to(at::kFloat);
+  const at::Tensor h = x.slice(-1, 0, rotated).to(at::kFloat);
+  const at::Tensor turned = at::cat({-h.slice(-1, half), h.slice(-1, 0, half)}, -1);
+  cos_grad.add_((g * h).sum(heads_dim).sum_to_size(cos_grad.sizes()));
+  sin_grad.add_((g * turned).sum(heads_dim).sum_to_size(sin_grad.sizes()));
+}
+
+Gradients RotaryBackwardCpu(const at::Tensor& q_grad, const at::Tensor& k_grad, const at::Tensor& q,
+                            const at::Tensor& k, const at::Tensor& cos, const at::Tensor& sin,
+                            int64_t heads_dim, std::array<bool, 4> wanted) {
+  Check(q, k, cos, sin, heads_dim);
+  CheckLike(kOp, "the gradient of q", q_grad, "q", q);
+  CheckLike(kOp, "the gradient of k", k_grad, "k", k);
+  const at::Tensor dense_cos = DenseLast(cos), dense_sin = DenseLast(sin);
+  Gradients out;
+  if (wanted[0]) std::get<0>(out) = RotateBack(q_grad, q, dense_cos, dense_sin, heads_dim);
+  if (wanted[1]) std::get<1>(out) = RotateBack(k_grad, k, dense_cos, dense_sin, heads_dim);
+  if (wanted[2] || wanted[3]) {
+    at::Tensor of_cos = at::zeros(cos.sizes(), cos.options().dtype(at::kFloat));
+    at::Tensor of_sin = at::zeros_like(of_cos);
+    AddTableGradients(q_grad, q, heads_dim, of_cos, of_sin);
+    AddTableGradients(k_grad, k, heads_dim, of_cos, of_sin);
+    if (wanted[2]) std::get<2>(out) = of_cos.to(cos.scalar_type());
+    if (wanted[3]) std::get<3>(out) = of_sin.to(sin.scalar_type());
+  }
+  return out;
+}
+
 at::Tensor RotateStock(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
   const int64_t rotated = cos.size(-1), half = rotated / 2;
   const at::Tensor first = x.slice(-1, 0, half), second = x.slice(-1, half, rotated);
@@ -139,6 +190,10 @@ TORCH_LIBRARY_FRAGMENT(kernelmap, m) {
       "rotary_stock(Tensor q, Tensor k, Tensor cos, Tensor sin, int heads_dim=1) "
       "-> (Tensor, Tensor)",
       TORCH_FN(RotaryStock));
+  m.def(
+      "rotary_backward(Tensor q_grad, Tensor k_grad, Tensor q, Tensor k, Tensor cos, Tensor sin, "
+      "int heads_dim, bool[4] wanted) -> (Tensor, Tensor, Tensor, Tensor)");
+  m.impl("rotary_backward", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(RotaryBackwardCpu)));
   m.impl("rotary", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(RotaryCpu)));
   m.impl("rotary", torch::dispatch(c10::DispatchKey::Meta, TORCH_FN(RotaryMeta)));
   m.impl("rotary", torch::dispatch(c10::DispatchKey::Autograd, StockBackward()));

@@ -1,4 +1,4 @@
-// The inner loop of kernelmap::rotary (rotary.cpp).
+// The inner loops of kernelmap::rotary (rotary.cpp).
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -31,3 +31,6 @@ struct RotaryArgs {
 
 /// Rotates all heads of tokens [begin, end), counted through batch and sequence.
 KM_DECLARE_LOOP(void RotaryTokens(const RotaryArgs& args, int64_t begin, int64_t end);)
+
+/// Their gradients, from those of the rotated heads: `in` and `out` are gradients.
+KM_DECLARE_LOOP(void RotaryTokensBack(const RotaryArgs& args, int64_t begin, int64_t end);)

@@ -2,7 +2,8 @@
 //
 // gate, up: one shape, any strides, one dtype of float32, bfloat16, float16; the halves of a fused
 // gate-and-up projection are read in place. silu is rounded to the dtype before the product, as in
-// the stock code. The result is contiguous and does not depend on the number of threads.
+// the stock code. The result is contiguous and does not depend on the number of threads. Gradients
+// come from one pass too, rounded once.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -20,6 +21,14 @@ at::Tensor SiluAndMulCpu(const at::Tensor& gate, const at::Tensor& up) {
   return RunGated(kOp, gate, up, loop);
 }
 
+std::tuple<at::Tensor, at::Tensor> SiluAndMulBackwardCpu(const at::Tensor& grad,
+                                                         const at::Tensor& gate,
+                                                         const at::Tensor& up,
+                                                         std::array<bool, 2> wanted) {
+  static const auto loop = KM_PICK_LOOP(SiluAndMulGradients);
+  return RunGatedBackward(kOp, grad, gate, up, wanted, loop);
+}
+
 at::Tensor SiluAndMulMeta(const at::Tensor& gate, const at::Tensor& up) {
   return CheckAndAllocateGated(kOp, gate, up);
 }
@@ -33,6 +42,11 @@ at::Tensor SiluAndMulStock(const at::Tensor& gate, const at::Tensor& up) {
 TORCH_LIBRARY_FRAGMENT(kernelmap, m) {
   m.def("silu_and_mul(Tensor gate, Tensor up) -> Tensor");
   m.def("silu_and_mul_stock(Tensor gate, Tensor up) -> Tensor", TORCH_FN(SiluAndMulStock));
+  m.def(
+      "silu_and_mul_backward(Tensor grad, Tensor gate, Tensor up, bool[2] wanted) "
+      "-> (Tensor, Tensor)");
+  m.impl("silu_and_mul_backward",
+         torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(SiluAndMulBackwardCpu)));
   m.impl("silu_and_mul", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(SiluAndMulCpu)));
   m.impl("silu_and_mul", torch::dispatch(c10::DispatchKey::Meta, TORCH_FN(SiluAndMulMeta)));
   m.impl("silu_and_mul", torch::dispatch(c10::DispatchKey::Autograd, StockBackward()));
