@@ -40,7 +40,8 @@ SiteDecisions RewriteModule(torch::jit::Module& module, const Plan& plan,
   expr::Execution execution;
   const auto decide = [&] {
     imported = torchscript::ImportModule(module);
-    execution = expr::Execute(imported.program, InputDTypes(plan));
+    execution = expr::Execute(imported.program, InputDTypes(plan),
+                              plan.target.mode.starts_with("training"));
     return DecideSites(plan, catalogue, imported.program, execution, references.references,
                        with_compiler);
   };

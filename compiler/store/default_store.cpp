@@ -61,7 +61,8 @@ class FolderStore {
     result.code = std::move(made.kernel);
     result.kernel = std::move(use);
     const LayerFlags flags = ReadLayerFlags(found.layers, request.ref.name);
-    result.backward = flags.has_backward;
+    // Where a binding calls operations of a repository that has no such class, nobody says so.
+    result.backward = flags.has_backward && (flags.found || !bound.kernel);
     result.torch_compile = flags.can_torch_compile;
     if (bound.kernel) {
       result.backward = bound.kernel->backward.value_or(result.backward);

@@ -45,6 +45,9 @@ class Arena {
   const Expr& operator[](Id id) const { return exprs_[id]; }
   std::size_t size() const { return exprs_.size(); }
 
+  /// Gradients count too: detach is no longer its operand.
+  void KeepGradients() { gradients_ = true; }
+
   // Leaves.
   Id Int(std::int64_t value);
   Id Float(double value);
@@ -141,6 +144,7 @@ class Arena {
   std::unordered_map<std::uint64_t, Id> storages_;
   std::unordered_map<Id, std::string> sources_;
   std::int64_t opaque_count_ = 0;
+  bool gradients_ = false;
 };
 
 /// Whether `s` is one of `words`.

@@ -50,6 +50,12 @@ class Executor {
     return result;
   }
 
+  // See `trains` of Execute.
+  void Train() {
+    mutable_attributes_.insert("training");
+    arena_.KeepGradients();
+  }
+
  private:
   // What is true of the program as a whole: attributes that are set, lists that are changed.
   void Scan(const Block& block) {
@@ -288,11 +294,13 @@ class Executor {
     Touch(node, args, frame, may_write);
   }
 
-  // libtorch calls a dropout random unless its graph itself says that it does not train.
+  // libtorch calls a dropout random unless its graph itself says that it does not train. With a
+  // probability of 0 it hands on its input in any case.
   bool IsDropoutThatDoesNothing(const std::string& op, const Ids& args) const {
-    return OneOf(op, {"dropout", "feature_dropout"}) && args.size() == 3 &&
-           arena_.IsConst(args[2]) && arena_[args[2]].kind == Kind::kBool &&
-           arena_[args[2]].constant.integer == 0;
+    if (!OneOf(op, {"dropout", "feature_dropout"}) || args.size() != 3) return false;
+    const bool off = arena_.IsConst(args[2]) && arena_[args[2]].kind == Kind::kBool &&
+                     arena_[args[2]].constant.integer == 0;
+    return off || (arena_.IsConst(args[1]) && arena_.AsDouble(args[1]) == 0.0);
   }
 
   void RunOperation(int frame, const Node& node, const Ids& args) {
@@ -423,7 +431,7 @@ class Executor {
 
 }  // namespace
 
-Execution Execute(const Program& program, const std::vector<DType>& input_dtypes) {
+Execution Execute(const Program& program, const std::vector<DType>& input_dtypes, bool trains) {
   Execution execution;
   const Object& root = program.objects[program.root];
   const auto it = root.methods.find("forward");
@@ -431,6 +439,7 @@ Execution Execute(const Program& program, const std::vector<DType>& input_dtypes
   Arena& arena = execution.arena;
   const Graph& graph = program.graphs[it->second];
   Executor executor(program, execution, arena);
+  if (trains) executor.Train();
   Ids args;
   std::size_t tensors = 0;
   for (std::size_t i = 0; i < graph.body.inputs.size(); ++i) {

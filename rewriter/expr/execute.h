@@ -42,8 +42,10 @@ struct Execution {
 };
 
 /// Runs `forward` of the root. `input_dtypes[i]` is the dtype of its i-th tensor input, where
-/// known.
-Execution Execute(const Program& program, const std::vector<DType>& input_dtypes);
+/// known. `trains`: what comes out holds for train() and eval() alike, since the attribute
+/// `training` is not followed, and for gradients, since detach is an operation.
+Execution Execute(const Program& program, const std::vector<DType>& input_dtypes,
+                  bool trains = false);
 
 /// Graphs that may run in a way that was not executed: called in a branch or loop that was not
 /// followed, through an interface, or from a method of the root beside forward.

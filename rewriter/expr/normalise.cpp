@@ -138,10 +138,16 @@ std::optional<Id> Arena::OpConversion(const std::string& op, const Ids& a) {
     if (op == "bfloat16") return Cast(a[0], Int(kBFloat16));
     if (op == "double") return Cast(a[0], Int(kFloat64));
   }
+  if (op == "detach" && gradients_ && n == 1) {
+    const Id detached = Raw("detach", a);
+    CopyFacts(detached, a[0]);
+    return detached;
+  }
   if (op == "detach" || op == "contiguous" || op == "alias") return a[0];
   if ((op == "dropout" || op == "feature_dropout") && n == 3) {
     const Expr& train = exprs_[a[2]];
     if (IsConst(a[2]) && train.kind == Kind::kBool && train.constant.integer == 0) return a[0];
+    if (IsDouble(a[1], 0.0)) return a[0];
     return Opaque("dropout in training mode");
   }
   if (op == "dtype" && n == 1) return DTypeOf(a[0]);

@@ -135,6 +135,31 @@ class HubTest(unittest.TestCase):
             [stock] = torch.autograd.grad(sample.SiluAndMul()(act).sum(), act)
         torch.testing.assert_close(gradient, stock)
 
+    def test_training_wants_a_kernel_that_says_so(self):
+        """A class says it, as in Python, unless it says otherwise. Where a binding alone calls operations, it has to."""
+        source = ("def forward(x: Tensor) -> Tensor:\n    d = x.shape[-1] // 2\n"
+                  "    out = torch.empty(x.shape[:-1] + (d,), dtype=x.dtype, device=x.device)\n"
+                  "    ops.silu_and_mul(out, x)\n    return out\n")
+        for name, says, action in (("SiluAndMul", None, "replaced"), ("Other", "", "fallback"),
+                                   ("Other", "backward = true\n", "replaced"), ("Other", "backward = false\n", "fallback")):
+            with self.subTest(name=name, says=says):
+                folder = self.root / "trains"
+                shutil.rmtree(folder, ignore_errors=True)
+                build = pathlib.Path(sample.make_folder(folder, sample.ONE), "build", sample.VARIANT)
+                if says is not None:
+                    (build / "kernelmap.toml").write_text(
+                        'repo = "any/name"\nops = ["silu_and_mul(Tensor! out, Tensor input) -> ()"]\n'
+                        f'[[kernel]]\nname = "{name}"\n{says}[[kernel.implements]]\nlayer = "SiluAndMul"\n'
+                        f'references = ["slices", "slices_3d"]\nsource = {json.dumps(source)}\n')
+                    (build / "metadata.json").write_text(json.dumps(
+                        {k: v for k, v in json.loads((build / "metadata.json").read_text()).items() if k != "digest"}))
+                config = self.write("trains.toml", 'use_local_kernel = true\n[target]\nmode = "training"\n'
+                                    f'[kernel_mapping]\nSiluAndMul = "{folder}:{name}"\n')
+                [site] = self.apply(config, self.traced, self.root / "trains.pt")["sites"]
+                self.assertEqual(site["action"], action, site)
+                if action == "fallback":
+                    self.assertEqual(site["reason"]["code"], "no_backward")
+
     def test_a_norm_with_attributes(self):
         config = self.write("norm.toml", CONFIG.replace("SiluAndMul", "RMSNorm"))
         for name in "llama", "qwen3.bf16":
