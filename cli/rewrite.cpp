@@ -10,6 +10,7 @@
 #include "compiler/archive/file.h"
 #include "rewriter/apply.h"
 #include "rewriter/bench.h"
+#include "rewriter/used_kernels.h"
 #include "rewriter/verify.h"
 
 namespace kernelmap {
@@ -62,22 +63,6 @@ int WriteArchive(const Applied& applied, const std::string& model, const std::st
   const auto bytes = file->Read(0, file->size());
   if (!bytes) return PrintError({model, Describe(bytes.error()), true, "KM0801"});
   return WriteResult(output, *bytes, /*final=*/true);
-}
-
-// What the plan trusted when it chose its kernels.
-LoadOptions TrustOf(const Plan& plan) {
-  LoadOptions options;
-  options.trusted_publishers.clear();
-  for (const PlanEntry& entry : plan.entries) {
-    if (!entry.code || !entry.code->origin) continue;
-    const KernelOrigin& origin = *entry.code->origin;
-    if (origin.repo.empty()) {
-      options.local_kernels.push_back(origin.folder);
-    } else {
-      options.trusted_publishers.push_back(origin.repo.substr(0, origin.repo.find('/')));
-    }
-  }
-  return options;
 }
 
 // The rewritten archive against the model, before it gets its name. Exit code, 0 where they agree.

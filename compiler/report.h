@@ -50,9 +50,9 @@ struct Site {
 
 struct Report {
   Target target;
-  std::string model_file;  // base name
-  std::string model_sha256;
-  std::vector<Site> sites;  // sorted by path (order of the module tree), then name, index
+  std::string model_file;    // base name; of a model in memory what its caller says
+  std::string model_sha256;  // empty of a model in memory
+  std::vector<Site> sites;   // sorted by path (order of the module tree), then name, index
 };
 
 /// kernelmap-report/1, ending in a newline.

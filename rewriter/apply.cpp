@@ -2,17 +2,15 @@
 
 #include <torch/script.h>
 
-#include <set>
 #include <sstream>
 
 #include "compiler/archive/archive.h"
 #include "compiler/archive/file.h"
 #include "compiler/archive/module_tree.h"
-#include "compiler/store/embedded_kernels.h"
 #include "rewriter/archive/embedded_plan.h"
-#include "rewriter/kernel_fit.h"
 #include "rewriter/modules/kernels.h"
 #include "rewriter/rewrite.h"
+#include "rewriter/used_kernels.h"
 
 namespace kernelmap {
 namespace {
@@ -75,29 +73,6 @@ std::optional<ApplyError> OpenModel(const std::string& path, const ApplyOptions&
     return ApplyError{path, "libtorch cannot load it: " + FirstLine(e.what()), false};
   }
   return std::nullopt;
-}
-
-// What an archive says of the kernels that it calls and that are not built in.
-EmbeddedKernels UsedKernels(const Plan& plan, const SiteDecisions& decisions,
-                            const Catalogue& catalogue) {
-  EmbeddedKernels used;
-  used.device = plan.target.device;
-  std::set<std::string> ops;
-  for (const PlanEntry& entry : plan.entries) {
-    const Kernel* kernel = KernelOf(entry, catalogue);
-    if (!kernel || !kernel->origin) continue;
-    EmbeddedKernel embedded{
-        *kernel->origin, entry.kernel->ref, entry.kernel->variant.value_or(""), {}};
-    for (const SiteEdit& edit : decisions.edits) {
-      const bool calls =
-          edit.reference_layer == entry.name && edit.implementation && edit.implementation->adapter;
-      if (calls && ops.insert(edit.implementation->adapter->op).second) {
-        embedded.adapters.push_back(*edit.implementation->adapter);
-      }
-    }
-    if (!embedded.adapters.empty()) used.kernels.push_back(std::move(embedded));
-  }
-  return used;
 }
 
 std::string Save(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extra_files) {

@@ -42,13 +42,8 @@ std::string ReadKernelsFile(const std::string& path) {
   return *text;
 }
 
-EmbeddedKernels Declare(const std::string& path) {
-  const std::string json = ReadKernelsFile(path);
-  if (json.empty()) return {};
-  std::string problem;
-  const std::optional<EmbeddedKernels> kernels = ReadKernels(json, &problem);
-  TORCH_CHECK(kernels, kAdaptersFile, ": ", problem);
-  for (const EmbeddedKernel& kernel : kernels->kernels) {
+void Declare(const EmbeddedKernels& kernels) {
+  for (const EmbeddedKernel& kernel : kernels.kernels) {
     for (const Adapter& adapter : kernel.adapters) {
       try {
         DeclareAdapter(adapter);
@@ -58,6 +53,15 @@ EmbeddedKernels Declare(const std::string& path) {
       }
     }
   }
+}
+
+EmbeddedKernels DeclareOf(const std::string& path) {
+  const std::string json = ReadKernelsFile(path);
+  if (json.empty()) return {};
+  std::string problem;
+  const std::optional<EmbeddedKernels> kernels = ReadKernels(json, &problem);
+  TORCH_CHECK(kernels, kAdaptersFile, ": ", problem);
+  Declare(*kernels);
   return *kernels;
 }
 
@@ -238,6 +242,13 @@ class Loader {
   std::vector<std::string> warnings_;
 };
 
+std::vector<std::string> LoadDeclared(const EmbeddedKernels& kernels, const LoadOptions& options) {
+  if (kernels.kernels.empty()) return {};
+  Loader loader(options, kernels.device);
+  for (const EmbeddedKernel& kernel : kernels.kernels) loader.Load(kernel);
+  return std::move(loader).warnings();
+}
+
 std::vector<std::string> LoadKernelsFromPython(const std::string& path,
                                                const LoadOptions& options) {
   try {
@@ -266,13 +277,14 @@ TORCH_LIBRARY_FRAGMENT(kernelmap, m) {
 }  // namespace
 
 std::vector<std::string> LoadKernels(const std::string& path, const LoadOptions& options) {
-  const EmbeddedKernels kernels = Declare(path);
-  if (kernels.kernels.empty()) return {};
-  Loader loader(options, kernels.device);
-  for (const EmbeddedKernel& kernel : kernels.kernels) loader.Load(kernel);
-  return std::move(loader).warnings();
+  return LoadDeclared(DeclareOf(path), options);
 }
 
-void DeclareKernels(const std::string& path) { Declare(path); }
+std::vector<std::string> LoadKernels(const EmbeddedKernels& kernels, const LoadOptions& options) {
+  Declare(kernels);
+  return LoadDeclared(kernels, options);
+}
+
+void DeclareKernels(const std::string& path) { DeclareOf(path); }
 
 }  // namespace kernelmap

@@ -14,6 +14,11 @@ namespace kernelmap {
 /// each kernel that stock code stands for.
 std::vector<std::string> LoadKernels(const std::string& path, const LoadOptions& options);
 
+struct EmbeddedKernels;  // compiler/store/embedded_kernels.h
+
+/// The same for kernels that no archive says, but a plan chose.
+std::vector<std::string> LoadKernels(const EmbeddedKernels& kernels, const LoadOptions& options);
+
 /// Only declares the ops, so that the archive can be read: nothing of a kernel is loaded, and
 /// running the model is an error.
 void DeclareKernels(const std::string& path);
