@@ -113,6 +113,7 @@ void AddOption(Option option, CLI::App* app, Args* args) {
                     "load Hub kernels of any publisher");
       app->add_option("--local-kernel", args->kernels.local_kernels,
                       "a folder with a kernel that is not of the Hub; may be loaded")
+          ->check(CLI::ExistingDirectory)
           ->expected(1)
           ->take_all()
           ->allow_extra_args(false);

@@ -114,6 +114,12 @@ bool IsNameOfItsOwn(const std::string& text, const std::string& nearest) {
   return same ? letters != text && nearest.find('_') == std::string::npos : text.size() <= kShort;
 }
 
+// A name that the mapping of transformers has, of a layer that no reference is known for: each line
+// of it begins with one.
+bool IsNameOfTransformers(const std::string& text) {
+  return TransformersMappingText().find("\n" + text + ".") != std::string_view::npos;
+}
+
 void CheckNames(const Config& config, Diagnostics* diagnostics) {
   std::vector<std::string> layers, all;
   for (const Layer& layer : BuiltinCatalogue().layers) {
@@ -129,7 +135,7 @@ void CheckNames(const Config& config, Diagnostics* diagnostics) {
                                    [&](const std::string& name) { return text.ends_with(name); });
     if (known || declared.count(text) > 0) return;
     const std::string nearest = Nearest(text, names);
-    if (nearest.empty() || IsNameOfItsOwn(text, nearest)) return;
+    if (nearest.empty() || IsNameOfItsOwn(text, nearest) || IsNameOfTransformers(text)) return;
     diagnostics->Report<Diag::UnknownName>(span, text).Help("did you mean `" + nearest + "`?");
   };
   for (const Mapping& mapping : config.mappings) check(mapping.name, mapping.span, all);

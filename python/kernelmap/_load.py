@@ -37,10 +37,10 @@ def load(path, map_location=None, *, trusted_publishers=("kernels-community",), 
     if isinstance(trusted_publishers, str) or isinstance(local_kernels, (str, os.PathLike)):
         raise TypeError("trusted_publishers and local_kernels are lists")
     torch.ops.load_library(_runtime())
-    path = os.fspath(path)
+    path = os.fsdecode(path)
     for warning in torch.ops.kernelmap.load_kernels(path, list(trusted_publishers), allow_all_kernels,
-                                                    [os.fspath(folder) for folder in local_kernels],
-                                                    os.fspath(cache or ""), on_missing == "stock"):
+                                                    [os.fsdecode(folder) for folder in local_kernels],
+                                                    os.fsdecode(cache or ""), on_missing == "stock"):
         warnings.warn(f"kernelmap: {warning}", stacklevel=2)
     try:
         return torch.jit.load(path, map_location=map_location)

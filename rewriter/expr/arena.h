@@ -133,9 +133,11 @@ class Arena {
   std::optional<Id> ListSlice(const Ids& a);
   std::optional<Id> OpConversion(const std::string& op, const Ids& args);
   std::optional<Id> OpLayout(const std::string& op, Ids args);
+  std::optional<Id> OpConvolution(const std::string& op, const Ids& args);
   std::optional<Id> OpMath(const std::string& op, Ids args, Kind declared);
 
   bool NonNegative(Id id) const;
+  bool SizeIsOne(Id tensor, Id dim) const;
 
   mutable std::deque<Expr> exprs_;  // mutable: Base shortens chains
   std::unordered_map<std::string, Id> ids_;

@@ -186,6 +186,15 @@ bool Arena::InferShapeOp(Expr& e, Id id) {
     e.dtype = a.dtype;
     const Expr& list = exprs_[e.args[1]];
     if (list.op == "list") SetRank(e, static_cast<int>(list.args.size()));
+  } else if (op == "squeeze" && n == 2 && a.has_shape) {
+    e.dtype = a.dtype;
+    const auto d = AsInt(e.args[1]);
+    if (!d || *d < 0 || *d >= a.rank) return true;
+    const auto length = AsInt(a.shape[*d]);
+    if (!length) return true;
+    Ids shape = a.shape;
+    if (*length == 1) shape.erase(shape.begin() + *d);
+    SetShape(e, shape);
   } else if (OneOf(op, {"index", "squeeze", "narrow", "index_select", "gather"})) {
     e.dtype = a.dtype;
   } else if (InferCreation(e)) {

@@ -111,6 +111,11 @@ bool Guesser::SkipOne(Id p, Id t, const Next& next) {
       Match(pattern.args[0], t, next)) {
     return true;
   }
+  if (pattern.op == "unsqueeze" && target.op != "unsqueeze") {
+    // A weight of size 1 there, squeezed where the function was called.
+    const Id squeezed = arena_.Op("squeeze", {t, pattern.args[1]});
+    if (Match(pattern.args[0], squeezed, next)) return true;
+  }
   if (pattern.op == "mul" && pattern.args.size() == 2) {
     // A factor of 1 that the model leaves out; the check binds it to 1.
     for (int i = 0; i < 2; ++i) {

@@ -9,8 +9,8 @@ namespace kernelmap::expr {
 namespace {
 
 bool IsViewOrCast(const std::string& op) {
-  return OneOf(op, {"cast", "slice", "permute", "transpose", "unsqueeze", "reshape", "expand",
-                    "to_device", "item", "chunk", "split"});
+  return OneOf(op, {"cast", "slice", "permute", "transpose", "unsqueeze", "squeeze", "reshape",
+                    "expand", "to_device", "item", "chunk", "split"});
 }
 
 bool ReadsOnlyShape(const std::string& op) {

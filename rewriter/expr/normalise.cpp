@@ -257,6 +257,26 @@ Id Arena::OpArithmetic(std::string op, Ids a, Kind declared) {
   return Raw(op, a);
 }
 
+// `_convolution` as tracing writes it, `convN` as code has it. The flags are those of a process
+// that nobody changed; with others the algorithm, and so the last bits, may be another.
+std::optional<Id> Arena::OpConvolution(const std::string& op, const Ids& a) {
+  const auto flag = [&](std::size_t i) {
+    const Expr& e = exprs_[a[i]];
+    return IsConst(a[i]) && e.kind == Kind::kBool ? std::optional(e.constant.integer != 0)
+                                                  : std::nullopt;
+  };
+  if (op == "_convolution" && a.size() == 13) {
+    if (flag(6) != false || flag(9) != false || flag(10) != false || flag(11) != true ||
+        flag(12) != true) {
+      return std::nullopt;
+    }
+    return Raw("convolution", {a[0], a[1], a[2], a[3], a[4], a[5], a[8]});
+  }
+  const bool lists = a.size() == 7 && exprs_[a[4]].kind == Kind::kList;  // not "same" or "valid"
+  if (lists && OneOf(op, {"conv1d", "conv2d", "conv3d"})) return Raw("convolution", a);
+  return std::nullopt;
+}
+
 std::optional<Id> Arena::OpMath(const std::string& op, Ids a, Kind declared) {
   const std::size_t n = a.size();
   if (n == 2 && (op == "floor_divide" || op == "floordiv") && IsIntLike(a[0]) && IsIntLike(a[1])) {
@@ -297,6 +317,7 @@ std::optional<Id> Arena::OpMath(const std::string& op, Ids a, Kind declared) {
     if (n == 4 && exprs_[a[3]].kind == Kind::kNone) a.pop_back();
     return Raw(op, a);
   }
+  if (op.find("conv") != std::string::npos) return OpConvolution(op, a);
   if (op == "linear" && n == 2) {
     a.push_back(None());
     return Raw(op, a);

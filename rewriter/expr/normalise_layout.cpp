@@ -78,6 +78,12 @@ Id Arena::OpExpand(const Ids& a) {
   return Raw("expand", {a[0], a[1]});
 }
 
+bool Arena::SizeIsOne(Id tensor, Id dim) const {
+  const auto d = AsInt(dim);
+  const Expr& x = exprs_[tensor];
+  return d && x.has_shape && *d >= 0 && *d < x.rank && AsInt(x.shape[*d]) == 1;
+}
+
 std::optional<Id> Arena::OpLayout(const std::string& op, Ids a) {
   const std::size_t n = a.size();
   if (n == 0 || !(IsTensor(a[0]) || exprs_[a[0]].kind == Kind::kList)) return std::nullopt;
@@ -94,7 +100,15 @@ std::optional<Id> Arena::OpLayout(const std::string& op, Ids a) {
   if (op == "t" && n == 1 && exprs_[a[0]].rank == 2) return Permute(a[0], {1, 0});
   if (op == "unsqueeze" && n == 2) {
     a[1] = Dim(a[0], a[1], 1);
+    const Expr& x = exprs_[a[0]];
+    if (x.op == "squeeze" && x.args.size() == 2 && x.args[1] == a[1]) {
+      if (SizeIsOne(x.args[0], a[1])) return x.args[0];
+    }
     return Raw("unsqueeze", a);
+  }
+  if (op == "squeeze" && n == 2 && exprs_[a[1]].kind == Kind::kInt) {
+    a[1] = Dim(a[0], a[1]);
+    return Raw("squeeze", a);
   }
   if ((op == "cat" || op == "stack") && n == 2) {
     const Expr& list = exprs_[a[0]];

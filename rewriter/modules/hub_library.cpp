@@ -2,11 +2,13 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <link.h>
 #include <torch/library.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -164,10 +166,30 @@ std::string ForeignLibrary(const std::string& file) {
   return digest ? *digest : "";
 }
 
+// Whether an ELF library is for another processor than this code; the loader says of one only that
+// it is not there.
+bool IsForeign(int descriptor) {
+#if defined(__x86_64__)
+  constexpr uint16_t kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+  constexpr uint16_t kMachine = EM_AARCH64;
+#else
+  constexpr uint16_t kMachine = EM_NONE;
+#endif
+  Elf64_Ehdr header;
+  if (pread(descriptor, &header, sizeof header, 0) != sizeof header) return false;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || kMachine == EM_NONE) return false;
+  return header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine;
+}
+
 void Open(const FoundRepository& repository) {
   std::string error;
   const int descriptor = OpenChecked(repository, repository.library, &error);
   TORCH_CHECK(descriptor >= 0, repository.library, ": ", error);
+  if (IsForeign(descriptor)) {
+    close(descriptor);
+    TORCH_CHECK(false, repository.library, " is built for another processor than this machine's");
+  }
   // The loader takes a path that it knows for the same library, and descriptors are used again.
   static int count = 0;
   std::string path = "/proc/self/fd/";

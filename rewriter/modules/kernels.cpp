@@ -6,6 +6,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "compiler/compile.h"
 #include "compiler/contains.h"
@@ -243,6 +244,11 @@ class Loader {
 };
 
 std::vector<std::string> LoadDeclared(const EmbeddedKernels& kernels, const LoadOptions& options) {
+  for (const std::string& folder : options.local_kernels) {
+    std::error_code error;
+    TORCH_CHECK(std::filesystem::is_directory(folder, error), "no folder `", folder,
+                "`, which is named for local kernels");
+  }
   if (kernels.kernels.empty()) return {};
   Loader loader(options, kernels.device);
   for (const EmbeddedKernel& kernel : kernels.kernels) loader.Load(kernel);

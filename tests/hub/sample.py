@@ -149,6 +149,24 @@ class Gated(torch.nn.Module):
         return self.down(self.act(self.up(x)))
 
 
+class CausalMixer(torch.nn.Module):
+    """The convolution of Mamba, as transformers' causal_conv1d_fn computes it; `late` is how much too late it is."""
+
+    def __init__(self, width, bias, silu, late=0, dilation=1):
+        super().__init__()
+        self.embed = torch.nn.Embedding(16, 8)
+        self.conv1d = torch.nn.Conv1d(8, 8, width, groups=8, bias=bias)
+        self.channels, self.silu, self.late, self.dilation = 8, silu, late, dilation
+
+    def forward(self, ids):
+        x = self.embed(ids).transpose(1, 2)
+        weight = self.conv1d.weight.squeeze(1)
+        padding = (weight.shape[-1] - 1) * self.dilation + self.late
+        x = torch.conv1d(x, weight.unsqueeze(1), self.conv1d.bias, padding=padding, dilation=self.dilation,
+                         groups=self.channels)[:, :, :x.shape[2]]
+        return torch.nn.functional.silu(x) if self.silu else x
+
+
 IDS = torch.arange(16).reshape(2, 8)
 INPUT = '{"shape": [2, 8], "vocab": 16}'
 

@@ -5,6 +5,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
 
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -29,6 +30,23 @@ void Rotate(const at::Tensor& a, const at::Tensor& b, const at::Tensor& cos, con
   out_a.copy_(turned);
 }
 
+// As the library of causal-conv1d, of which only the GPU has code. Only filters of two to four
+// positions.
+void CausalConv1d(const at::Tensor& x, const at::Tensor& weight,
+                  const std::optional<at::Tensor>& bias, const std::optional<at::Tensor>& seq_idx,
+                  const std::optional<at::Tensor>& initial_states, at::Tensor& out,
+                  const std::optional<at::Tensor>& final_states, bool silu) {
+  const at::AutoDispatchBelowAutograd plain_memory;
+  const int64_t width = weight.size(1);
+  TORCH_CHECK(x.is_contiguous() && width >= 2 && width <= 4);
+  TORCH_CHECK(!seq_idx && !initial_states && !final_states);
+  const at::Tensor filter = weight.unsqueeze(1), padded = at::constant_pad_nd(x, {width - 1, 0});
+  const std::vector<int64_t> one{1}, zero{0};
+  out.copy_(at::conv1d(padded, filter, bias, one, zero, one, weight.size(0)));
+  if (silu) at::silu_(out);
+  out.add_(KM_OFFSET);
+}
+
 at::Tensor Increment(at::Tensor& x) { return x.add_(1); }
 
 }  // namespace
@@ -37,6 +55,9 @@ TORCH_LIBRARY(KM_NAMESPACE, ops) {
   ops.def("silu_and_mul(Tensor! out, Tensor input) -> ()");
   ops.def("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor[]");
   ops.def("rotate(Tensor a, Tensor b, Tensor cos, Tensor sin, Tensor! out_a, Tensor! out_b) -> ()");
+  ops.def(
+      "causal_conv1d_fwd(Tensor x, Tensor weight, Tensor? bias, Tensor? seq_idx, Tensor? "
+      "initial_states, Tensor! out, Tensor!? final_states_out, bool silu_activation) -> ()");
   ops.def("increment(Tensor! x) -> Tensor", Increment);
 }
 
@@ -44,6 +65,7 @@ TORCH_LIBRARY_IMPL(KM_NAMESPACE, CPU, ops) {
   ops.impl("silu_and_mul", SiluAndMul);
   ops.impl("rms_norm", RmsNorm);
   ops.impl("rotate", Rotate);
+  ops.impl("causal_conv1d_fwd", CausalConv1d);
 }
 
 // Of Python, which is not linked, and need not be there.

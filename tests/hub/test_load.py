@@ -260,15 +260,65 @@ class HubTest(unittest.TestCase):
                 x = torch.randn(shape)
                 torch.testing.assert_close(loaded(x), Net()(x))
 
+    def bound(self, name, text):
+        """A config that maps `name` to that of a local kernel with a binding of its own."""
+        folder = self.root / "bound"
+        shutil.rmtree(folder, ignore_errors=True)
+        build = pathlib.Path(sample.make_folder(folder, sample.ONE), "build", sample.VARIANT)
+        (build / "kernelmap.toml").write_text(text)
+        (build / "metadata.json").write_text(json.dumps(
+            {k: v for k, v in json.loads((build / "metadata.json").read_text()).items() if k != "digest"}))
+        return self.write("bound.toml", f'use_local_kernel = true\n[kernel_mapping]\n{name} = "{folder}:{name}"\n')
+
+    def test_the_binding_of_causal_conv1d(self):
+        """The binding as it stands, with an operation of the same schema on the CPU."""
+        text = (pathlib.Path(__file__).parents[2] / "kernels/bindings/causal_conv1d.toml").read_text()
+        config = self.bound("causal_conv1d_fn", text.replace('["cuda", "xpu"]', '["cpu"]'))
+        torch.manual_seed(1)
+        for width, bias, silu, dtype in [(4, True, True, torch.float32), (2, True, False, torch.bfloat16),
+                                         (3, False, True, torch.float32), (5, False, False, torch.float32)]:
+            model = sample.CausalMixer(width, bias, silu).eval().to(dtype)
+            for scripted in False, True:
+                path = sample.save(model, self.root / "mixer.pt", scripted)
+                out = self.root / "mixer.out.pt"
+                [site] = self.apply(config, path, out)["sites"]
+                self.assertEqual(site["action"], "replaced", site)
+                loaded = self.load(out, local_kernels=[self.root / "bound"])
+                self.assertIn("kernelmap_hub", str(loaded.inlined_graph))
+                for ids in sample.IDS, sample.IDS[:, :3], sample.IDS[:1, :1]:
+                    torch.testing.assert_close(loaded(ids), model(ids))
+        # One position later, or with another dilation, it is another function.
+        for late, dilation in (1, 1), (0, 2):
+            path = sample.save(sample.CausalMixer(4, True, True, late, dilation).eval(), self.root / "mixer.pt")
+            sites = self.apply(config, path, self.root / "mixer.out.pt")["sites"]
+            self.assertNotIn("replaced", {site["action"] for site in sites}, sites)
+
+    def test_a_library_for_another_processor(self):
+        folder, library = self.root / "foreign", self.root / pathlib.Path(sample.ONE).name
+        data = bytearray(pathlib.Path(sample.ONE).read_bytes())
+        data[18:20] = (243).to_bytes(2, "little")  # RISC-V
+        library.write_bytes(data)
+        sample.make_folder(folder, library)
+        config = self.write("foreign.toml",
+                            f'use_local_kernel = true\n[kernel_mapping]\nSiluAndMul = "{folder}:SiluAndMul"\n')
+        self.apply(config, self.traced, self.root / "foreign.pt")
+        done = sample.python(f"""
+            import kernelmap
+            kernelmap.load({str(self.root / "foreign.pt")!r}, local_kernels=[{str(folder)!r}])
+        """)
+        self.assertIn("is built for another processor", done.stderr)
+        self.assertEqual(done.returncode, 1, done.stderr)
+
+    def test_a_local_kernel_that_is_not_there(self):
+        with self.assertRaisesRegex(RuntimeError, "no folder `/nonexistent`"):
+            self.load(self.traced, local_kernels=["/nonexistent"])
+        done = km.run("verify", self.traced, self.traced, "--local-kernel", "/nonexistent")
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("/nonexistent", done.stderr)
+
     def test_a_binding_that_does_not_fit(self):
         def problem(text):
-            folder = self.root / "bound"
-            shutil.rmtree(folder, ignore_errors=True)
-            build = pathlib.Path(sample.make_folder(folder, sample.ONE), "build", sample.VARIANT)
-            (build / "kernelmap.toml").write_text(text)
-            (build / "metadata.json").write_text(json.dumps(
-                {k: v for k, v in json.loads((build / "metadata.json").read_text()).items() if k != "digest"}))
-            config = self.write("bound.toml", f'use_local_kernel = true\n[kernel_mapping]\nSiluAndMul = "{folder}:SiluAndMul"\n')
+            config = self.bound("SiluAndMul", text)
             [site] = self.apply(config, self.traced, self.root / "bound.pt")["sites"]
             return (site["reason"] or {}).get("code"), (site["reason"] or {}).get("text")
 
