@@ -17,6 +17,7 @@ WRITTEN = {
     "written_llama.bf16": {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2},
     "written_encoder": {"attention": 2},
     "written_t5": {"RMSNorm": 4, "SwiGLUMLP": 2, "attention": 2},
+    "written_mixer": {"RMSNorm": 1},
     "written_t5.bf16": {"RMSNorm": 4, "SwiGLUMLP": 2, "attention": 2},
 }
 # The norm that differs: what `difference` shows of it.

@@ -264,6 +264,7 @@ MODELS = {
     "written_llama": written.WrittenLlama,
     "written_encoder": written.WrittenEncoder,
     "written_t5": written.WrittenT5,
+    "written_mixer": written.WrittenMixer,
 }
 BF16 = ["shared_class", "norm_uncast", "written_llama", "written_t5"]
 SCRIPTED_ONLY = ["set_state", "odd_attributes"]

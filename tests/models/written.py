@@ -358,3 +358,38 @@ class WrittenT5(nn.Module):
         for blk in self.blocks:
             x = blk(x, bias)
         return x
+
+
+# A state space model in small: the convolution as transformers has it, a gate, and a norm.
+class CausalMixer(nn.Module):
+    def __init__(self, width, inner, kernel, activation):
+        super().__init__()
+        self.inner = inner
+        self.activation = activation
+        self.in_proj = nn.Linear(width, 2 * inner, bias=False)
+        self.conv1d = nn.Conv1d(inner, inner, kernel, groups=inner, padding=kernel - 1, bias=activation)
+        self.out_proj = nn.Linear(inner, width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        states, gate = self.in_proj(x).transpose(1, 2).chunk(2, dim=1)
+        weight = self.conv1d.weight.squeeze(1)
+        out = F.conv1d(states, weight.unsqueeze(1), self.conv1d.bias, padding=weight.shape[-1] - 1, groups=self.inner)
+        out = out[:, :, :states.shape[-1]]
+        if self.activation:
+            out = F.silu(out)
+        return self.out_proj((out * F.silu(gate)).transpose(1, 2))
+
+
+class WrittenMixer(nn.Module):
+    def __init__(self, width=16, inner=24):
+        super().__init__()
+        self.embed = nn.Embedding(VOCAB, width)
+        self.norm = RMSNorm(width)
+        self.first = CausalMixer(width, inner, 4, True)
+        self.second = CausalMixer(width, inner, 2, False)
+        self.head = nn.Linear(width, VOCAB, bias=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.embed(ids)
+        x = x + self.first(self.norm(x))
+        return self.head(x + self.second(x))
