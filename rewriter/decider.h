@@ -54,6 +54,7 @@ class Decider {
   std::string NoMatchCode(int object, const std::vector<int>& frames,
                           const expr::Refusal& refusal) const;
   void VisitFunctions(const expr::ModulePath& module, const std::vector<int>& frames);
+  expr::Match PreferForm(const expr::Match& found);
   // The modules whose parameters a function across calls takes.
   void AddMembers(SiteCandidate& c, const expr::Ids& operands, int object) const;
   // They are called no more, unless other modules call them too.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "rewriter/decider.h"
+#include "rewriter/kernel_fit.h"
 
 namespace kernelmap {
 
@@ -15,7 +16,8 @@ void Decider::VisitFunctions(const expr::ModulePath& module, const std::vector<i
   for (const int frame : frames) {
     const Frame& f = execution_.frames[frame];
     if (f.object != module.object || !seen.insert(f.graph).second) continue;
-    for (const Match& match : matcher_.MatchFunctions(frame, function_patterns_)) {
+    for (const Match& found : matcher_.MatchFunctions(frame, function_patterns_)) {
+      const Match match = PreferForm(found);
       const auto& reference = matcher_.patterns()[match.pattern].reference;
       SiteCandidate c = NewSite(module, reference.layer);
       c.frame = frame;
@@ -36,6 +38,27 @@ void Decider::VisitFunctions(const expr::ModulePath& module, const std::vector<i
   for (std::size_t i = start; i < candidates_.size(); ++i) {
     if (count[candidates_[i].site.name] == 1) candidates_[i].site.index.reset();
   }
+}
+
+// Forms may compute the same where dtypes make casts nothing: of those the one that the kernel has.
+Match Decider::PreferForm(const Match& found) {
+  const auto& reference = matcher_.patterns()[found.pattern].reference;
+  const PlanEntry* entry = plan_.Find(reference.layer);
+  const Kernel* kernel =
+      entry && !options_.self_mode ? KernelOf(*entry, catalogue_) : nullptr;
+  if (!kernel || FindImplementation(*kernel, reference.layer, reference.name)) return found;
+  std::vector<int> forms;
+  for (const int i : function_patterns_) {
+    const auto& other = matcher_.patterns()[i].reference;
+    if (other.layer == reference.layer &&
+        FindImplementation(*kernel, other.layer, other.name)) {
+      forms.push_back(i);
+    }
+  }
+  for (const Match& match : matcher_.MatchFunctions(found.frame, forms)) {
+    if (match.outputs == found.outputs) return match;
+  }
+  return found;
 }
 
 void Decider::AddMembers(SiteCandidate& c, const expr::Ids& operands, int object) const {

@@ -113,8 +113,11 @@ class Arena {
   bool InferShapeOp(Expr& e, Id id);
   bool InferMathOp(Expr& e, Id id);
   void InferItem(Expr& e);
+  void DropDimension(Expr& e, const Expr& x, Id dim) const;
+  void JoinShapes(Expr& e, const Ids& parts);
   void Broadcast(Expr& e, Id a, Id b, Id id = -1);
   DType PromoteOperands(Id a, Id b) const;
+  bool IsRealScalar(Id id) const;
 
   // normalise.cpp
   Id Dim(Id tensor, Id dim, int extra = 0);

@@ -382,9 +382,12 @@ class Executor {
       // In place the result keeps the operand's dtype and shape.
       const Expr &a = arena_[args[0]], &b = arena_[r];
       const bool unary = args.size() == 1;
+      // In place an operand that would make the result larger raises; one of a lower or the same
+      // rank does nothing else.
+      const Expr& operand = arena_[args[unary ? 0 : 1]];
       const bool same_shape = unary || !arena_.IsTensor(args[1]) ||
                               (a.has_shape && b.has_shape && a.shape == b.shape) ||
-                              (arena_[args[1]].rank == 0);
+                              (operand.rank >= 0 && operand.rank <= a.rank);
       if (b.dtype == a.dtype && same_shape) {
         F(frame).local_writes.insert(&node);
         Set(frame, node.outputs[0], r);

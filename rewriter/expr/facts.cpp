@@ -43,6 +43,19 @@ DType Arena::PromoteOperands(Id a, Id b) const {
   return kUnknownDType;
 }
 
+// A 0-dimensional tensor that is no complex number, whatever its dtype. torch.where of two Python
+// numbers is of the default dtype, which a program may set.
+bool Arena::IsRealScalar(Id id) const {
+  const Expr& e = exprs_[id];
+  if (e.kind != Kind::kTensor || e.rank != 0) return false;
+  if (e.dtype >= 0) return IsFloating(e.dtype) || IsIntegral(e.dtype) || e.dtype == kBoolDType;
+  if (e.op == "neg") return IsRealScalar(e.args[0]);
+  const auto number = [&](Id x) {
+    return exprs_[x].kind == Kind::kFloat || exprs_[x].kind == Kind::kInt;
+  };
+  return e.op == "where" && e.args.size() == 3 && number(e.args[1]) && number(e.args[2]);
+}
+
 // `id`: the expression whose facts these are, where it may be asked for its sizes.
 void Arena::Broadcast(Expr& e, Id a, Id b, Id id) {
   const Expr &x = exprs_[a], &y = exprs_[b];
@@ -87,8 +100,10 @@ bool Arena::InferMathOp(Expr& e, Id id) {
       e.dtype = arg(0).dtype;
     }
     if (op.starts_with("clamp")) {  // bounds that are tensors promote and broadcast
+      // A 0-dimensional bound takes part only by its category.
+      const bool wide = IsFloating(arg(0).dtype) && arg(0).min_rank >= 1;
       for (std::size_t i = 1; i < n; ++i) {
-        if (arg(i).kind == Kind::kTensor) {
+        if (arg(i).kind == Kind::kTensor && !(wide && IsRealScalar(e.args[i]))) {
           e.dtype = kUnknownDType;
           e.rank = -1;
           e.has_shape = false;
@@ -116,6 +131,9 @@ bool Arena::InferMathOp(Expr& e, Id id) {
              n == 2) {
     e.dtype = kBoolDType;
     Broadcast(e, e.args[0], e.args[1], id);
+  } else if ((op == "any" || op == "all") && n == 1) {
+    if (arg(0).dtype == kBoolDType) e.dtype = kBoolDType;
+    SetRank(e, 0);
   } else if (op == "logical_not" || op == "isnan" || op == "isinf") {
     e.dtype = kBoolDType;
     SameShape(e, arg(0));

@@ -5,15 +5,23 @@
 
 namespace kernelmap::expr {
 
+// `x` without the dimension `dim`.
+void Arena::DropDimension(Expr& e, const Expr& x, Id dim) const {
+  if (x.rank <= 0) return;
+  SetRank(e, x.rank - 1);
+  const auto d = AsInt(dim);
+  if (!x.has_shape || !d || *d < -x.rank || *d >= x.rank) return;
+  Ids shape = x.shape;
+  shape.erase(shape.begin() + (*d < 0 ? *d + x.rank : *d));
+  SetShape(e, shape);
+}
+
 void Arena::InferItem(Expr& e) {
   const Expr& list = exprs_[e.args[0]];
   if (!OneOf(list.op, {"chunk", "split", "unbind"})) return;
   const Expr& x = exprs_[list.args[0]];
   e.dtype = x.dtype;
-  if (list.op == "unbind") {
-    if (x.rank > 0) SetRank(e, x.rank - 1);
-    return;
-  }
+  if (list.op == "unbind") return DropDimension(e, x, list.args[1]);
   e.rank = x.rank;
   e.min_rank = x.min_rank;
   const auto count = AsInt(list.args[1]);
@@ -65,6 +73,25 @@ bool Arena::InferCreation(Expr& e) const {
     e.dtype = exprs_[e.args[0]].dtype;
   }
   return true;
+}
+
+// The shape of cat and stack of tensors of one rank, where those of all are known.
+void Arena::JoinShapes(Expr& e, const Ids& parts) {
+  const auto given = e.args.size() > 1 ? AsInt(e.args[1]) : std::optional<std::int64_t>(0);
+  if (!given || *given < -e.rank || *given >= e.rank) return;
+  const std::int64_t dim = *given < 0 ? *given + e.rank : *given;
+  for (const Id x : parts) {
+    if (!exprs_[x].has_shape) return;
+  }
+  Ids shape = exprs_[parts[0]].shape;
+  if (e.op == "stack") {
+    shape.insert(shape.begin() + dim, Int(static_cast<std::int64_t>(parts.size())));
+  } else {
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      shape[dim] = IntOp("int_add", shape[dim], exprs_[parts[i]].shape[dim]);
+    }
+  }
+  SetShape(e, shape);
 }
 
 bool Arena::InferShapeOp(Expr& e, Id id) {
@@ -166,9 +193,9 @@ bool Arena::InferShapeOp(Expr& e, Id id) {
       shape[*d] = Raw("slice_size", {shape[*d], e.args[2], e.args[3], e.args[4]}, Kind::kInt);
     }
     SetShape(e, shape);
-  } else if (op == "select") {
+  } else if (op == "select" && n >= 2) {
     e.dtype = a.dtype;
-    if (a.rank > 0) SetRank(e, a.rank - 1);
+    DropDimension(e, a, e.args[1]);
   } else if (OneOf(op, {"roll", "tril", "triu", "flip"})) {
     SameShape(e, a);
     e.dtype = a.dtype;
@@ -178,7 +205,13 @@ bool Arena::InferShapeOp(Expr& e, Id id) {
     if (a.rank <= 0 || !start || !end) return true;
     const std::int64_t from = *start < 0 ? *start + a.rank : *start;
     const std::int64_t to = *end < 0 ? *end + a.rank : *end;
-    if (0 <= from && from <= to && to < a.rank) SetRank(e, static_cast<int>(a.rank - (to - from)));
+    if (from < 0 || from > to || to >= a.rank) return true;
+    SetRank(e, static_cast<int>(a.rank - (to - from)));
+    if (!a.has_shape) return true;
+    Ids shape = a.shape;
+    for (std::int64_t d = to; d > from; --d) shape[d - 1] = IntOp("int_mul", shape[d - 1], shape[d]);
+    shape.erase(shape.begin() + from + 1, shape.begin() + to + 1);
+    SetShape(e, shape);
   } else if (OneOf(op, {"view_as", "expand_as"}) && n == 2) {
     SameShape(e, exprs_[e.args[1]]);
     e.dtype = a.dtype;
@@ -195,7 +228,22 @@ bool Arena::InferShapeOp(Expr& e, Id id) {
     Ids shape = a.shape;
     if (*length == 1) shape.erase(shape.begin() + *d);
     SetShape(e, shape);
-  } else if (OneOf(op, {"index", "squeeze", "narrow", "index_select", "gather"})) {
+  } else if (op == "repeat_interleave" && n == 4) {
+    e.dtype = a.dtype;
+    const auto d = AsInt(e.args[2]);
+    if (exprs_[e.args[2]].kind == Kind::kNone) SetRank(e, 1);
+    if (exprs_[e.args[2]].kind != Kind::kInt || a.rank < 1) return true;
+    SetRank(e, a.rank);
+    const bool whole = exprs_[e.args[1]].kind == Kind::kInt;  // else a count for each element
+    if (!whole || !a.has_shape || !d || *d < -a.rank || *d >= a.rank) return true;
+    Ids shape = a.shape;
+    Id& length = shape[*d < 0 ? *d + a.rank : *d];
+    length = IntOp("int_mul", length, e.args[1]);
+    SetShape(e, shape);
+  } else if (op == "gather" && n >= 3) {
+    SameShape(e, exprs_[e.args[2]]);
+    e.dtype = a.dtype;
+  } else if (OneOf(op, {"index", "squeeze", "narrow", "index_select"})) {
     e.dtype = a.dtype;
   } else if (InferCreation(e)) {
     return true;
@@ -211,7 +259,9 @@ bool Arena::InferShapeOp(Expr& e, Id id) {
     }
     e.dtype = dtype;
     // torch.cat takes empty 1-d tensors beside others; ranks that agree are the result's.
-    if (rank >= 0) SetRank(e, rank + (op == "stack" ? 1 : 0));
+    if (rank < 0) return true;
+    SetRank(e, rank + (op == "stack" ? 1 : 0));
+    JoinShapes(e, a.args);
   } else {
     return false;
   }

@@ -116,6 +116,17 @@ bool Guesser::SkipOne(Id p, Id t, const Next& next) {
     const Id squeezed = arena_.Op("squeeze", {t, pattern.args[1]});
     if (Match(pattern.args[0], squeezed, next)) return true;
   }
+  if (pattern.op == "div" && target.op == "mul" && pattern.args.size() == 2 &&
+      target.args.size() == 2) {
+    // Division by a power of two, which is multiplication by its inverse in the model.
+    for (int i = 0; i < 2; ++i) {
+      const Expr& factor = arena_[target.args[i]];
+      if (factor.op != "const" || factor.kind != Kind::kFloat || factor.constant.real == 0) continue;
+      const Id inverse = arena_.Float(1.0 / factor.constant.real), x = target.args[1 - i];
+      const Id numerator = pattern.args[0], divisor = pattern.args[1];
+      if (Match(numerator, x, [&] { return Match(divisor, inverse, next); })) return true;
+    }
+  }
   if (pattern.op == "mul" && pattern.args.size() == 2) {
     // A factor of 1 that the model leaves out; the check binds it to 1.
     for (int i = 0; i < 2; ++i) {

@@ -98,6 +98,11 @@ std::optional<Id> Arena::OpLayout(const std::string& op, Ids a) {
   if (op == "transpose" && n == 3) return OpTranspose(a);
   if (op == "permute" && n == 2) return OpPermute(a);
   if (op == "t" && n == 1 && exprs_[a[0]].rank == 2) return Permute(a[0], {1, 0});
+  if (op == "flatten" && n == 3) return Raw(op, {a[0], Dim(a[0], a[1]), Dim(a[0], a[2])});
+  if (op == "repeat_interleave" && n == 4 && exprs_[a[2]].kind == Kind::kInt) {
+    a[2] = Dim(a[0], a[2]);
+    return Raw(op, a);
+  }
   if (op == "unsqueeze" && n == 2) {
     a[1] = Dim(a[0], a[1], 1);
     const Expr& x = exprs_[a[0]];

@@ -7,16 +7,20 @@
 namespace kernelmap::expr {
 namespace {
 
+// Casts break ties alone: which of them are there depends on the model's dtypes.
 int CountOperations(const Arena& arena, const Ids& outputs) {
+  constexpr int kOperation = 1000;
+  int size = 0;
   std::unordered_set<Id> seen;
   Ids stack = outputs;
   while (!stack.empty()) {
     const Id id = stack.back();
     stack.pop_back();
-    if (!seen.insert(id).second) continue;
+    if (arena.IsConst(id) || !seen.insert(id).second) continue;
+    size += arena[id].op == "cast" || arena[id].op == "dtype" ? 1 : kOperation;
     for (const Id a : arena[id].args) stack.push_back(a);
   }
-  return static_cast<int>(seen.size());
+  return size;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Pattern {
   CompiledReference reference;
   Ids variables;  // one a parameter
   Ids outputs;
-  int size = 0;  // number of operations
+  int size = 0;  // grows with the number of operations
 };
 
 /// Executes the references on variables.

@@ -31,11 +31,16 @@ def mlp(*widths):
     return [x] + [torch.randn(*w) / 8 for w in widths]
 
 
-def rotary(heads_last, rotated):
+def rotary(reference):
     q, k = torch.randn(2, 9, 4, 32), torch.randn(2, 9, 2, 32)
-    if not heads_last:
+    if "unbound" in reference:
+        return [q, k, torch.randn(9, 16), torch.randn(9, 16)]
+    if "heads_last" not in reference and "pair_tables" not in reference:
         q, k = q.transpose(1, 2), k.transpose(1, 2)
-    return [q, k, torch.randn(2, 9, rotated), torch.randn(2, 9, rotated)]
+    rotated = 16 if "partial" in reference else 32
+    width = rotated // 2 if "pair_tables" in reference else rotated
+    values = [rotated] if reference == "interleaved_pair_tables_partial" else []
+    return [q, k, torch.randn(2, 9, width), torch.randn(2, 9, width), *values]
 
 
 def attention(heads, kv_heads, reference):
@@ -44,7 +49,9 @@ def attention(heads, kv_heads, reference):
     causal = torch.full((11, 11), -1e4).triu(1).expand(2, 1, 11, 11)
     repeat = [heads // kv_heads] if kv_heads < heads else []
     mask = [causal < 0] if "masked" in reference else [causal] if "mask" in reference else []
-    return [q, k, v, *mask, *repeat, 32**0.5 if "div" in reference else 32**-0.5]
+    bias = [torch.randn(1, heads, 11, 11)] if "bias" in reference else []
+    cap = [0.7] if "softcap" in reference else []
+    return [q, k, v, *bias, *mask, *repeat, 32**0.5 if "div" in reference else 32**-0.5, *cap]
 
 
 def inputs(layer, reference):
@@ -55,10 +62,10 @@ def inputs(layer, reference):
         return [torch.randn(3, 5, 64), torch.randn(3, 5, 64), torch.randn(64), 1e-6]
     if layer == "Linear":
         return [torch.randn(2, 7, 64), torch.randn(96, 64) / 8, torch.randn(96)][:3 if reference == "bias" else 2]
-    if layer in ("NewGELU", "GeluTanh"):
+    if layer in ("NewGELU", "GeluTanh", "FastGELU", "QuickGELU"):
         return [torch.randn(3, 5, 64) * 2]
     if layer == "rotary_pos_emb":
-        return rotary(reference.endswith("heads_last"), 16 if reference == "partial" else 32)
+        return rotary(reference)
     if layer == "attention":
         return attention(4, 2 if "gqa" in reference else 4, reference)
     if reference == "fused_gate_up":

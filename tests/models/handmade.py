@@ -248,6 +248,8 @@ def post_only(norm):
     return [TinyRMSNorm, norm, TinyRMSNorm, TinyRMSNorm, TinyRMSNorm]
 
 
+import forms  # here: the lines of the classes above are in their archives
+
 MODELS = {
     "own_classes": lambda: Stack(OWN_CLASSES),
     "shared_class": lambda: Stack(all_of(TinyRMSNorm)),
@@ -265,8 +267,9 @@ MODELS = {
     "written_encoder": written.WrittenEncoder,
     "written_t5": written.WrittenT5,
     "written_mixer": written.WrittenMixer,
+    "forms": forms.Forms,
 }
-BF16 = ["shared_class", "norm_uncast", "written_llama", "written_t5"]
+BF16 = ["shared_class", "norm_uncast", "written_llama", "written_t5", "forms"]
 SCRIPTED_ONLY = ["set_state", "odd_attributes"]
 ARCHIVES = ([(m, torch.float32, form) for m in MODELS for form in ("scripted", "traced")
              if form == "scripted" or m not in SCRIPTED_ONLY] +

@@ -1,6 +1,7 @@
 #include "kernels/builtin/sdpa/attention_loops.h"
 
 #include <limits>
+#include <vector>
 
 #include "kernels/cpu/math.h"
 
@@ -100,7 +101,41 @@ void Head(const AttentionArgs& args, int64_t batch, int64_t head, float* workspa
   }
 }
 
+// `row` of scores, in float32 in `wide` and then back as weights.
+template <class T>
+void CapRow(T* row, const T* mask, const CappedSoftmaxArgs& args, float* wide) {
+  const FloatVec scale(args.scale), cap(args.cap);
+  const auto capped = [&](FloatVec x) { return (x * scale / cap).tanh() * cap; };
+  for (int64_t i = 0; i < args.length; i += kBlock) {
+    const int64_t n = std::min(kBlock, args.length - i);
+    Block x = Map(capped, n == kBlock ? Load(row + i) : Load(row + i, n));
+    if (mask) x = x + (n == kBlock ? Load(mask + i) : Load(mask + i, n));
+    Store(wide + i, x);  // `wide` has room for whole blocks
+  }
+  const FloatVec factor(1.0f / Softmax(wide, args.length));
+  for (int64_t i = 0; i < args.length; i += kBlock) {
+    const int64_t n = std::min(kBlock, args.length - i);
+    const Block weight = Load(wide + i) * factor;
+    n == kBlock ? Store(row + i, weight) : Store(row + i, weight, n);
+  }
+}
+
 }  // namespace
+
+void CappedSoftmax(const CappedSoftmaxArgs& args, int64_t begin, int64_t end) {
+  std::vector<float> wide(static_cast<std::size_t>(args.length + kBlock));
+  WithType(args.type, [&](auto element) {
+    using T = decltype(element);
+    const int64_t per_batch = args.heads * args.tokens;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = i / per_batch, h = i / args.tokens % args.heads, s = i % args.tokens;
+      const AttentionStrides& strides = args.mask_strides;
+      const T* mask = static_cast<const T*>(args.mask);
+      if (mask) mask += b * strides.batch + h * strides.head + s * strides.token;
+      CapRow(static_cast<T*>(args.scores) + i * args.length, mask, args, wide.data());
+    }
+  });
+}
 
 void DecodeAttention(const AttentionArgs& args, int64_t begin, int64_t end) {
   WithType(args.type, [&](auto element) {
