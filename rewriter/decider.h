@@ -63,7 +63,9 @@ class Decider {
   void AddFunctionsDone(const expr::ModulePath& module, int frame,
                         std::map<std::string, int>& count);
   std::set<std::string> KernelOperations(const std::string& name);
-  // A module whose class the config maps to a function, and whose code holds none.
+  // Whether the module's class tells of a function that the config itself maps, and none in it does.
+  bool IsHinted(const expr::ModulePath& module, const PlanEntry& entry) const;
+  // Such a module, where its code holds none.
   void ReportUnmatchedFunction(const expr::ModulePath& module, const std::vector<int>& frames,
                                const PlanEntry& entry, std::size_t start);
   // The plan's decision on the site's name; `otherwise` where the plan has a kernel for it.

@@ -140,7 +140,9 @@ void Decider::Visit(const expr::ModulePath& module) {
   const bool layer_found = VisitLayer(module, frames, all, answers, named);
   if (!layer_found) {
     VisitFunctions(module, frames);
-    for (const PlanEntry* entry : named) ReportUnmatchedFunction(module, frames, *entry, start);
+    for (const PlanEntry* entry : functions_) {
+      if (IsHinted(module, *entry)) ReportUnmatchedFunction(module, frames, *entry, start);
+    }
   }
 }
 

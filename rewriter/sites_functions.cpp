@@ -8,6 +8,7 @@ namespace kernelmap {
 using expr::Frame;
 using expr::Id;
 using expr::Match;
+using expr::Refusal;
 
 void Decider::VisitFunctions(const expr::ModulePath& module, const std::vector<int>& frames) {
   std::map<std::string, int> count;
@@ -126,20 +127,36 @@ std::set<std::string> Decider::KernelOperations(const std::string& name) {
   return operations;
 }
 
+bool Decider::IsHinted(const expr::ModulePath& module, const PlanEntry& entry) const {
+  const Layer* layer = catalogue_.FindLayer(entry.name);
+  if (!layer || !entry.from_config) return false;
+  const auto answers = [&](const expr::ModulePath& m) {
+    const std::string& class_name = program_.objects[m.object].class_name;
+    return std::any_of(layer->hints.begin(), layer->hints.end(),
+                       [&](const std::string& hint) { return class_name.ends_with(hint); });
+  };
+  if (!answers(module)) return false;
+  const std::string prefix = module.path.empty() ? "" : module.path + ".";
+  return std::none_of(program_.modules.begin(), program_.modules.end(), [&](const auto& m) {
+    return m.object != module.object && m.path.starts_with(prefix) && answers(m);
+  });
+}
+
 void Decider::ReportUnmatchedFunction(const expr::ModulePath& module,
                                       const std::vector<int>& frames, const PlanEntry& entry,
                                       std::size_t start) {
-  const Layer* layer = catalogue_.FindLayer(entry.name);
-  if (!layer || !layer->function) return;
   for (std::size_t i = start; i < candidates_.size(); ++i) {
     if (candidates_[i].site.name == entry.name) return;
   }
   SiteCandidate c = NewSite(module, entry.name);
   SetDecision(c, Action::kFallback);
-  if (c.site.action == Action::kFallback && !entry.reason) {
-    Refuse(c, NoMatchCode(module.object, frames, {}));
-  }
   c.site.model_source = FirstSource(frames.empty() ? -1 : frames[0]);
+  if (c.site.action == Action::kFallback && !c.site.reason) {
+    const Refusal nearest =
+        frames.empty() ? Refusal{} : matcher_.Nearest(frames[0], by_name_[entry.name]);
+    Refuse(c, NoMatchCode(module.object, frames, nearest), nearest.difference);
+    if (!nearest.source.empty()) c.site.model_source = nearest.source;
+  }
   candidates_.push_back(std::move(c));
 }
 

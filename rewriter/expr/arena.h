@@ -115,6 +115,7 @@ class Arena {
   void InferItem(Expr& e);
   void DropDimension(Expr& e, const Expr& x, Id dim) const;
   void JoinShapes(Expr& e, const Ids& parts);
+  void InferIndex(Expr& e, const Expr& x) const;
   void Broadcast(Expr& e, Id a, Id b, Id id = -1);
   DType PromoteOperands(Id a, Id b) const;
   bool IsRealScalar(Id id) const;

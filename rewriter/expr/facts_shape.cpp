@@ -18,12 +18,13 @@ void Arena::DropDimension(Expr& e, const Expr& x, Id dim) const {
 
 void Arena::InferItem(Expr& e) {
   const Expr& list = exprs_[e.args[0]];
-  if (!OneOf(list.op, {"chunk", "split", "unbind"})) return;
+  if (!OneOf(list.op, {"chunk", "split", "split_with_sizes", "unbind"})) return;
   const Expr& x = exprs_[list.args[0]];
   e.dtype = x.dtype;
   if (list.op == "unbind") return DropDimension(e, x, list.args[1]);
   e.rank = x.rank;
   e.min_rank = x.min_rank;
+  if (list.op == "split_with_sizes" || exprs_[list.args[1]].op == "list") return;
   const auto count = AsInt(list.args[1]);
   const auto dim = list.args.size() > 2 ? AsInt(list.args[2]) : std::optional<std::int64_t>(0);
   if (!count || !dim || !x.has_shape || *count <= 0) return;
@@ -92,6 +93,23 @@ void Arena::JoinShapes(Expr& e, const Ids& parts) {
     }
   }
   SetShape(e, shape);
+}
+
+// x[i, j, …]: tensors of whole numbers take a dimension each and give those that they broadcast to.
+// Of booleans, and where it is not known what they are, nothing is said.
+void Arena::InferIndex(Expr& e, const Expr& x) const {
+  const Expr& list = exprs_[e.args[1]];
+  if (list.op != "list" || x.rank < 0) return;
+  int taken = 0, given = 0;
+  for (const Id i : list.args) {
+    const Expr& index = exprs_[i];
+    if (index.kind == Kind::kNone) continue;
+    const bool whole = index.kind == Kind::kTensor && IsIntegral(index.dtype);
+    if (!whole || index.dtype == kUInt8 || index.rank < 0) return;
+    ++taken;
+    given = std::max(given, index.rank);
+  }
+  if (taken <= x.rank) SetRank(e, x.rank - taken + given);
 }
 
 bool Arena::InferShapeOp(Expr& e, Id id) {
@@ -243,7 +261,13 @@ bool Arena::InferShapeOp(Expr& e, Id id) {
   } else if (op == "gather" && n >= 3) {
     SameShape(e, exprs_[e.args[2]]);
     e.dtype = a.dtype;
-  } else if (OneOf(op, {"index", "squeeze", "narrow", "index_select"})) {
+  } else if (op == "index" && n == 2) {
+    e.dtype = a.dtype;
+    InferIndex(e, a);
+  } else if (op.starts_with("upsample_")) {
+    e.dtype = a.dtype;
+    SetRank(e, a.rank);
+  } else if (OneOf(op, {"squeeze", "narrow", "index_select"})) {
     e.dtype = a.dtype;
   } else if (InferCreation(e)) {
     return true;

@@ -192,6 +192,19 @@ std::vector<Match> Matcher::MatchFunctions(int frame, const std::vector<int>& pa
   return matches;
 }
 
+Refusal Matcher::Nearest(int frame, const std::vector<int>& patterns) {
+  Refusal nearest{.code = "different_code"};
+  for (const int p : patterns) {
+    for (const auto& [id, value] : execution_.frames[frame].computed) {
+      if (arena_[id].op != arena_[patterns_[p].outputs[0]].op) continue;
+      const Difference near = ComparePattern(arena_, patterns_[p], 0, id);
+      if (near.matched <= nearest.matched || near.text.empty()) continue;
+      nearest = {"different_code", near.text, near.source, near.matched};
+    }
+  }
+  return nearest;
+}
+
 // What a match computes on the way from its operands to its outputs, outputs included.
 Ids Matcher::Interior(const Match& match) const {
   std::unordered_set<Id> seen;

@@ -50,6 +50,9 @@ class Matcher {
   /// Every place in a module's own code that computes one of `patterns` (functions).
   std::vector<Match> MatchFunctions(int frame, const std::vector<int>& patterns);
 
+  /// Where no place computes one of `patterns`: how the place that comes closest differs.
+  Refusal Nearest(int frame, const std::vector<int>& patterns);
+
   /// What forbids replacing a match: memory that is written, values that others use.
   std::optional<Refusal> Forbids(const Match& match);
 

@@ -122,7 +122,7 @@ std::optional<Id> Arena::OpLayout(const std::string& op, Ids a) {
     }
     return Raw(op, a);
   }
-  if (OneOf(op, {"chunk", "split", "unbind"}) && n >= 2) {
+  if (OneOf(op, {"chunk", "split", "split_with_sizes", "unbind"}) && n >= 2) {
     if (op == "unbind") return Raw(op, {a[0], Dim(a[0], a[1])}, Kind::kList);
     if (n > 2) a[2] = Dim(a[0], a[2]);
     return Raw(op, a, Kind::kList);

@@ -10,15 +10,17 @@ import km
 STACK = {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2}
 FIRST_POST = "layers.0.post_attention_layernorm"
 SECOND_POST = "layers.1.post_attention_layernorm"
-# Models as people write them (tests/models/written.py): what is found in them.
+# Models as people write them (tests/models/written.py, forms.py): what is found in them.
 WRITTEN = {
     "written_gpt": {"NewGELU": 2, "attention": 2},
-    "written_llama": {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2},
-    "written_llama.bf16": {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2},
+    "written_llama": {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2, "rotary_pos_emb": 2},
+    "written_llama.bf16": {"RMSNorm": 5, "SwiGLUMLP": 2, "attention": 2, "rotary_pos_emb": 2},
     "written_encoder": {"attention": 2},
     "written_t5": {"RMSNorm": 4, "SwiGLUMLP": 2, "attention": 2},
     "written_mixer": {"RMSNorm": 1},
     "written_t5.bf16": {"RMSNorm": 4, "SwiGLUMLP": 2, "attention": 2},
+    "forms": {"attention": 10, "rotary_pos_emb": 10},
+    "forms.bf16": {"attention": 10, "rotary_pos_emb": 10},
 }
 # The norm that differs: what `difference` shows of it.
 DIFFERENT = {
