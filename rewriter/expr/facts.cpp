@@ -202,6 +202,14 @@ bool Arena::InferMathOp(Expr& e, Id id) {
     e.dtype = arg(1).dtype;
     e.rank = arg(0).rank;
   } else if (op == "arange") {
+    // arange([start,] end[, step], dtype, layout, device, pin_memory)
+    if (n >= 5) {
+      const auto dtype = AsInt(e.args[n - 4]);
+      bool whole = arg(n - 4).kind == Kind::kNone;
+      for (std::size_t i = 0; i + 4 < n; ++i) whole = whole && arg(i).kind == Kind::kInt;
+      if (whole) e.dtype = kInt64;
+      if (dtype && *dtype >= 0 && *dtype < 64) e.dtype = static_cast<DType>(*dtype);
+    }
     SetShape(e, {Raw("size", {id, Int(0)}, Kind::kInt)});
   } else if (op == "scaled_dot_product_attention" && n >= 3) {
     e.dtype = arg(0).dtype;
