@@ -109,15 +109,9 @@ class RotaryForm(KernelCase):
     def test_gradients(self):
         for form in FORMS:
             args = self.inputs((1, 2, 1, 3, 8, 8), torch.float32, form)
-            self.assert_gradients_of_stock(lambda *t: ops.rotary_form(*t, *form),
-                                           lambda *t: ops.rotary_form_stock(*t, *form), *args)
-            grads = []
-            for f in (ops.rotary_form, lambda q, k, cos, sin, *form: (stock(q, cos, sin, *form), stock(k, cos, sin, *form))):
-                tensors = [t.clone().requires_grad_() for t in args]
-                sum(out.pow(2).sum() for out in f(*tensors, *form)).backward()
-                grads.append([t.grad for t in tensors])
-            for a, b in zip(*grads):
-                self.assert_close(a, b, 1e-5)
+            self.assert_gradients(
+                lambda *t: ops.rotary_form(*t, *form),
+                lambda q, k, cos, sin: (stock(q, cos, sin, *form), stock(k, cos, sin, *form)), *args)
 
     def test_meta(self):
         for form in FORMS:

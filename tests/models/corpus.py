@@ -138,9 +138,8 @@ default mapping on the CPU, in fp32, bf16 and fp16; the scripted ones are hand-w
 - *Outputs*: `right` where the rewritten model was run and held against the stock one in each dtype; *no archive* where torch's trace is not the
   model, bit for bit, or the model itself does not run.
 
-In no column is code that the default mapping does not name (LayerNorm, single activations), and what it names in a form that the catalogue
-does not know yet: rotary embeddings of neighbouring features (cohere, ernie4_5, glm, gptj), attention that does more to its scores than scale
-and mask them (mpnet, t5, gemma2).
+In no column is code that the default mapping does not name (LayerNorm, single activations), and functions in a form that the catalogue does
+not know: a config that maps the function itself has those reported, with the first difference.
 
 | architecture | form | replaced | left | outputs |
 | --- | --- | --- | --- | --- |
