@@ -15,6 +15,8 @@
 #include <system_error>
 #include <thread>
 
+#include "compiler/write_all.h"
+
 namespace kernelmap {
 namespace {
 
@@ -39,16 +41,6 @@ sigset_t Interrupts() {
 void SetHalfWritten(const std::string& path) {
   if (path.size() >= sizeof half_written) return;
   std::memcpy(half_written, path.c_str(), path.size() + 1);
-}
-
-bool WriteAll(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
 }
 
 int Failed(const std::string& output) {

@@ -217,6 +217,13 @@ Catalogue Read() {
 
 }  // namespace
 
+std::string_view Layer::HintOf(std::string_view class_name) const {
+  for (const std::string& hint : hints) {
+    if (!hint.empty() && class_name.ends_with(hint)) return hint;
+  }
+  return "";
+}
+
 const Layer* Catalogue::FindLayer(std::string_view name) const { return FindByName(layers, name); }
 
 const Kernel* Catalogue::FindKernel(std::string_view name) const {

@@ -44,6 +44,9 @@ struct Layer {
   /// parameter's own name always counts.
   std::map<std::string, std::vector<std::string>> attributes;
   std::vector<Reference> references;  // tried in this order
+
+  /// The hint that a class name ends with; empty when there is none.
+  std::string_view HintOf(std::string_view class_name) const;
 };
 
 /// The op that an archive calls where a kernel is not built in, and what it runs; compiled when the

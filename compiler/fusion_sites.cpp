@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "compiler/catalogue.h"
-#include "compiler/reasons.h"
+#include "compiler/contains.h"
 
 namespace kernelmap {
 namespace {
@@ -51,7 +51,7 @@ Site SiteOf(const Plan& plan, const PlanEntry& entry, const std::string& parent,
     site.reason = entry.reason;
   } else if (IsExcluded(entry, parent, plan.model_root)) {
     site.action = Action::kExcluded;
-    site.reason = ReasonFor("excluded", std::string(ReasonText("excluded")));
+    site.reason = ReasonOf("excluded");
   } else if (entry.decision == Decision::kFallback) {
     site.action = Action::kFallback;
     site.reason = entry.reason;
@@ -74,13 +74,9 @@ bool IsExcluded(const PlanEntry& entry, std::string_view path, std::string_view 
 
 bool AnswersToMember(const Plan& plan, std::string_view class_name, std::string_view name) {
   if (class_name.ends_with(name)) return true;
-  const auto is = [&](const std::string& other) { return class_name == other; };
-  const auto ends = [&](const std::string& other) { return class_name.ends_with(other); };
-  if (const Layer* layer = BuiltinCatalogue().FindLayer(name)) {
-    if (std::any_of(layer->classes.begin(), layer->classes.end(), is) ||
-        std::any_of(layer->hints.begin(), layer->hints.end(), ends)) {
-      return true;
-    }
+  const Layer* layer = BuiltinCatalogue().FindLayer(name);
+  if (layer && (Contains(layer->classes, class_name) || !layer->HintOf(class_name).empty())) {
+    return true;
   }
   return std::any_of(plan.extra_classes.begin(), plan.extra_classes.end(),
                      [&](const ExtraClass& extra) {

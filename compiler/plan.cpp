@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "compiler/catalogue.h"
+#include "compiler/contains.h"
 #include "compiler/plan_json.h"
 
 namespace kernelmap {
@@ -55,18 +56,6 @@ void WriteEntry(const PlanEntry& entry, JsonWriter* json) {
   }
   json->EndArray();
   json->EndObject();
-}
-
-bool AnyEqual(const std::vector<std::string>& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-// The suffix of the list that the text ends with; empty when there is none.
-std::string_view SuffixIn(const std::vector<std::string>& list, std::string_view text) {
-  for (const std::string& suffix : list) {
-    if (!suffix.empty() && text.ends_with(suffix)) return suffix;
-  }
-  return "";
 }
 
 }  // namespace
@@ -138,9 +127,9 @@ std::vector<Answer> AnswersFor(const Plan& plan, std::string_view class_name) {
       answers.push_back({&entry, false, Answer::Why::kDeclared, ""});
     } else if (class_name.ends_with(entry.name)) {
       answers.push_back({&entry, false, Answer::Why::kSuffix, ""});
-    } else if (layer && AnyEqual(layer->classes, class_name)) {
+    } else if (layer && Contains(layer->classes, class_name)) {
       answers.push_back({&entry, false, Answer::Why::kCatalogue, ""});
-    } else if (const auto hint = layer ? SuffixIn(layer->hints, class_name) : ""; !hint.empty()) {
+    } else if (const auto hint = layer ? layer->HintOf(class_name) : ""; !hint.empty()) {
       answers.push_back({&entry, true, Answer::Why::kHint, hint});
     }
   }

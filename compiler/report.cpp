@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/plan_json.h"
+#include "compiler/reasons.h"
 
 namespace kernelmap {
 namespace {
@@ -14,6 +15,10 @@ int Count(const Report& report, Action action) {
 }
 
 }  // namespace
+
+Reason ReasonOf(const std::string& code, const std::string& difference) {
+  return {code, std::string(ReasonText(code)), difference};
+}
 
 std::string ReportToJson(const Report& report) {
   JsonWriter json;

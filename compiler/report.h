@@ -29,6 +29,9 @@ struct Reason {
   std::string difference;  // first difference between reference and model; empty when none
 };
 
+/// A reason with its one-line text of reasons.def.
+Reason ReasonOf(const std::string& code, const std::string& difference = "");
+
 enum class Action { kReplaced, kFused, kAlready, kExcluded, kDisabled, kFallback, kCandidate };
 std::string_view ActionName(Action action);
 

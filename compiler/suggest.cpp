@@ -4,23 +4,17 @@
 #include <bit>
 #include <cstdint>
 
+#include "compiler/lower.h"
+
 namespace kernelmap {
 namespace {
 
 constexpr size_t kLongest = 64;  // longer words are nobody's typing mistake
 
-char LowerCase(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = LowerCase(c);
-  return lower;
-}
-
 // The characters of a text, as bits; several share a bit.
 uint64_t Characters(std::string_view text) {
   uint64_t bits = 0;
-  for (const char c : text) bits |= uint64_t{1} << (static_cast<unsigned char>(LowerCase(c)) & 63);
+  for (const char c : text) bits |= uint64_t{1} << (static_cast<unsigned char>(Lower(c)) & 63);
   return bits;
 }
 

@@ -3,7 +3,8 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <cctype>
+
+#include "compiler/lower.h"
 namespace kernelmap {
 namespace {
 
@@ -21,11 +22,6 @@ constexpr char kGroups[] = R"((?i)[ \t\n\r\f\v]*v?(?:([0-9]+)!)?([0-9]+(?:\.[0-9
                            R"((?:-([0-9]+)|[-_.]?(post|rev|r)[-_.]?([0-9]*))?)"
                            R"((?:[-_.]?(dev)[-_.]?([0-9]*))?)"
                            R"((?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?[ \t\n\r\f\v]*)";
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 int PreKind(const std::string& word) {
   const std::string lower = Lower(word);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/languages.h"
+#include "compiler/lower.h"
 #include "compiler/version.h"
 
 namespace kernelmap {
@@ -17,14 +18,6 @@ struct Parsed {
   bool wildcard = false;
   std::string text;
 };
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 std::vector<Parsed> Parse(const std::vector<Comparison>& comparisons) {
   std::vector<Parsed> list;

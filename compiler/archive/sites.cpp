@@ -6,7 +6,6 @@
 
 #include "compiler/catalogue.h"
 #include "compiler/fusion_sites.h"
-#include "compiler/reasons.h"
 
 namespace kernelmap {
 namespace {
@@ -35,7 +34,7 @@ Site SiteOf(const ArchiveModule& module, const std::vector<Answer>& answers, con
     site.reason = entry.reason;
   } else if (outside) {
     site.action = Action::kExcluded;
-    site.reason = Reason{"excluded", std::string(ReasonText("excluded")), ""};
+    site.reason = ReasonOf("excluded");
   } else if (entry.decision == Decision::kFallback) {
     site.action = Action::kFallback;
     site.reason = entry.reason;

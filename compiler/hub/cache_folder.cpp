@@ -96,16 +96,6 @@ void RemoveFolder(const Descriptor& parent, const std::string& name) {
   unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
 }
 
-bool WriteText(const Descriptor& file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
 std::string LeafOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string RandomName() {

@@ -25,9 +25,6 @@ std::string CacheProblem(const std::string& cache);
 /// Removes a folder that this process made, of links and folders.
 void RemoveFolder(const Descriptor& parent, const std::string& name);
 
-/// Writes all of a text; false, and errno, where that fails.
-bool WriteText(const Descriptor& file, std::string_view text);
-
 /// The last part of a path.
 std::string LeafOf(const std::string& path);
 

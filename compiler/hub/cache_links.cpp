@@ -12,6 +12,7 @@
 #include "compiler/hub/cache_writer.h"
 #include "compiler/hub/sweep.h"
 #include "compiler/store/cache.h"
+#include "compiler/write_all.h"
 
 namespace kernelmap {
 namespace {
@@ -131,7 +132,7 @@ bool CacheWriter::WriteRef(const std::string& name, const std::string& commit,
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file) Hold(file);
   const bool written =
-      file && WriteText(file, commit) && fsync(file.get()) == 0 &&
+      file && WriteAll(file.get(), commit) && fsync(file.get()) == 0 &&
       renameat(blobs_.get(), temporary.c_str(), folder.get(), path.substr(slash + 1).c_str()) == 0;
   if (!written) {
     *reason = CannotWrite(path);

@@ -20,6 +20,7 @@
 #include "compiler/hub/sweep.h"
 #include "compiler/sha256.h"
 #include "compiler/store/shared_blob.h"
+#include "compiler/write_all.h"
 
 namespace kernelmap {
 namespace {
@@ -39,7 +40,7 @@ void TagCache(const Descriptor& cache) {
   const Descriptor tag(openat(cache.get(), "CACHEDIR.TAG",
                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   // Without it the cache is one all the same; half of it is none.
-  if (tag && !WriteText(tag, kText)) unlinkat(cache.get(), "CACHEDIR.TAG", 0);
+  if (tag && !WriteAll(tag.get(), kText)) unlinkat(cache.get(), "CACHEDIR.TAG", 0);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "compiler/hub/http.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <thread>
 #include <utility>
 
 #include "compiler/hub/curl.h"
+#include "compiler/lower.h"
 #include "compiler/store/folder.h"
 
 namespace kernelmap {
@@ -20,12 +20,6 @@ constexpr uint64_t kMaxErrorBytes = 1 << 16;  // of a body that nobody reads
 constexpr long kConnectSeconds = 10;
 constexpr long kSlowBytes = 1000;  // a second; slower for `stall_seconds` is standing still
 constexpr long kWholeSeconds = 120;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 std::string_view Trim(std::string_view text) {
   const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };

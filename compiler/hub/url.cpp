@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "compiler/hub/curl.h"
+#include "compiler/lower.h"
 
 namespace kernelmap {
 namespace {
 
 constexpr std::string_view kTypes[] = {"kernels", "models", "datasets", "spaces"};
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 struct UrlDeleter {
   void operator()(CURLU* url) const { LoadCurl()->url_cleanup(url); }

@@ -10,19 +10,10 @@
 #include "compiler/sha256.h"
 #include "compiler/store/folder.h"
 #include "compiler/store/repository.h"
+#include "compiler/write_all.h"
 
 namespace kernelmap {
 namespace {
-
-bool WriteAll(int to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(to, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
 
 // A repository of a cache may have blobs that others have too.
 std::optional<Folder> OpenFound(const FoundRepository& repository, FolderError* error) {
