@@ -15,7 +15,7 @@
 
 #include <tuple>
 
-#include "kernels/builtin/rotary/rotary_loops.h"
+#include "kernels/builtin/rotary/rotary_memory.h"
 #include "kernels/common/checks.h"
 #include "kernels/common/stock_backward.h"
 #include "kernels/cpu/parallel.h"
@@ -55,53 +55,18 @@ void Check(const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos, cons
               ", but cos has shape ", cos.sizes());
 }
 
-at::Tensor Allocate(const at::Tensor& x, const at::Tensor& cos) {
-  return cos.size(2) == x.size(3) ? at::empty_like(x, x.options(), at::MemoryFormat::Preserve)
-                                  : at::empty(x.sizes(), x.options());
-}
-
-at::Tensor DenseLast(const at::Tensor& t) { return t.stride(-1) == 1 ? t : t.contiguous(); }
-
-RotaryStrides HeadStrides(const at::Tensor& t, int64_t heads_dim) {
-  return {t.stride(0), t.stride(heads_dim), t.stride(3 - heads_dim)};
-}
-
-RotaryStrides TableStrides(const at::Tensor& t) {
-  return {t.size(0) == 1 ? 0 : t.stride(0), 0, t.stride(1)};
-}
-
-// `in` and `out` of one head layout; the tables are dense in their last dimension.
-RotaryArgs Arguments(const at::Tensor& in, const at::Tensor& out, const at::Tensor& cos,
-                     const at::Tensor& sin, int64_t heads_dim) {
-  RotaryArgs args;
-  args.in = in.const_data_ptr();
-  args.out = out.mutable_data_ptr();
-  args.cos = cos.const_data_ptr();
-  args.sin = sin.const_data_ptr();
-  args.type = in.scalar_type();
-  args.tokens = in.size(3 - heads_dim);
-  args.heads = in.size(heads_dim);
-  args.width = in.size(3);
-  args.rotated = cos.size(2);
-  args.in_strides = HeadStrides(in, heads_dim);
-  args.out_strides = HeadStrides(out, heads_dim);
-  args.cos_strides = TableStrides(cos);
-  args.sin_strides = TableStrides(sin);
-  return args;
-}
-
 std::tuple<at::Tensor, at::Tensor> RotaryCpu(const at::Tensor& q, const at::Tensor& k,
                                              const at::Tensor& cos, const at::Tensor& sin,
                                              int64_t heads_dim) {
   Check(q, k, cos, sin, heads_dim);
   at::Tensor q_in = DenseLast(q), k_in = DenseLast(k);
-  at::Tensor q_out = Allocate(q_in, cos), k_out = Allocate(k_in, cos);
+  at::Tensor q_out = AllocateRotated(q_in, cos.size(2)), k_out = AllocateRotated(k_in, cos.size(2));
   const at::Tensor dense_cos = DenseLast(cos), dense_sin = DenseLast(sin);
   const int64_t tokens = q.size(0) * q.size(3 - heads_dim);
   const int64_t per_token = (q.size(heads_dim) + k.size(heads_dim)) * q.size(3);
   if (tokens * per_token == 0) return {q_out, k_out};
-  const RotaryArgs q_args = Arguments(q_in, q_out, dense_cos, dense_sin, heads_dim);
-  const RotaryArgs k_args = Arguments(k_in, k_out, dense_cos, dense_sin, heads_dim);
+  const RotaryArgs q_args = RotaryArguments(q_in, q_out, dense_cos, dense_sin, heads_dim);
+  const RotaryArgs k_args = RotaryArguments(k_in, k_out, dense_cos, dense_sin, heads_dim);
   static const auto loop = KM_PICK_LOOP(RotaryTokens);
   const int64_t grain = std::max<int64_t>(1, kCopyGrain / per_token);
   ParallelFor(0, tokens, grain, [&](int64_t begin, int64_t end) {
@@ -115,7 +80,7 @@ std::tuple<at::Tensor, at::Tensor> RotaryMeta(const at::Tensor& q, const at::Ten
                                               const at::Tensor& cos, const at::Tensor& sin,
                                               int64_t heads_dim) {
   Check(q, k, cos, sin, heads_dim);
-  return {Allocate(DenseLast(q), cos), Allocate(DenseLast(k), cos)};
+  return {AllocateRotated(DenseLast(q), cos.size(2)), AllocateRotated(DenseLast(k), cos.size(2))};
 }
 
 // of q, of k, of cos, of sin
@@ -128,7 +93,7 @@ at::Tensor RotateBack(const at::Tensor& grad, const at::Tensor& like, const at::
   const int64_t tokens = like.size(0) * like.size(3 - heads_dim);
   const int64_t per_token = like.size(heads_dim) * like.size(3);
   if (tokens * per_token == 0) return out;
-  const RotaryArgs args = Arguments(in, out, cos, sin, heads_dim);
+  const RotaryArgs args = RotaryArguments(in, out, cos, sin, heads_dim);
   static const auto loop = KM_PICK_LOOP(RotaryTokensBack);
   ParallelFor(0, tokens, std::max<int64_t>(1, kCopyGrain / per_token),
               [&](int64_t begin, int64_t end) { loop(args, begin, end); });

@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "kernels/builtin/rotary/rotary_form_loops.h"
+#include "kernels/builtin/rotary/rotary_memory.h"
 #include "kernels/common/checks.h"
 #include "kernels/common/stock_backward.h"
 #include "kernels/cpu/parallel.h"
@@ -79,38 +80,6 @@ bool LoopTakes(const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos,
          q.numel() > 0 && k.numel() > 0;
 }
 
-at::Tensor DenseLast(const at::Tensor& t) { return t.stride(-1) == 1 ? t : t.contiguous(); }
-
-at::Tensor Allocate(const at::Tensor& x, int64_t rotated) {
-  return rotated == x.size(3) ? at::empty_like(x, x.options(), at::MemoryFormat::Preserve)
-                              : at::empty(x.sizes(), x.options());
-}
-
-RotaryFormArgs Arguments(const at::Tensor& in, const at::Tensor& out, const at::Tensor& cos,
-                         const at::Tensor& sin, int64_t heads_dim) {
-  const auto heads = [&](const at::Tensor& t) {
-    return RotaryStrides{t.stride(0), t.stride(heads_dim), t.stride(3 - heads_dim)};
-  };
-  const auto table = [](const at::Tensor& t) {
-    return RotaryStrides{t.size(0) == 1 ? 0 : t.stride(0), 0, t.stride(1)};
-  };
-  RotaryFormArgs args;
-  args.heads.in = in.const_data_ptr();
-  args.heads.out = out.mutable_data_ptr();
-  args.heads.cos = cos.const_data_ptr();
-  args.heads.sin = sin.const_data_ptr();
-  args.heads.type = in.scalar_type();
-  args.heads.tokens = in.size(3 - heads_dim);
-  args.heads.heads = in.size(heads_dim);
-  args.heads.width = in.size(3);
-  args.heads.in_strides = heads(in);
-  args.heads.out_strides = heads(out);
-  args.heads.cos_strides = table(cos);
-  args.heads.sin_strides = table(sin);
-  args.table_type = cos.scalar_type();
-  return args;
-}
-
 Pair RotaryFormCpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos,
                    const at::Tensor& sin, int64_t heads_dim, bool interleaved, bool thin,
                    bool wide) {
@@ -122,12 +91,10 @@ Pair RotaryFormCpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& c
   const at::Tensor dense_cos = DenseLast(cos), dense_sin = DenseLast(sin);
   const auto rotate = [&](const at::Tensor& x) {
     const at::Tensor in = DenseLast(x);
-    at::Tensor out = Allocate(in, rotated);
-    RotaryFormArgs args = Arguments(in, out, dense_cos, dense_sin, heads_dim);
+    at::Tensor out = AllocateRotated(in, rotated);
+    RotaryFormArgs args{RotaryArguments(in, out, dense_cos, dense_sin, heads_dim),
+                        cos.scalar_type(), interleaved, thin, wide};
     args.heads.rotated = rotated;
-    args.interleaved = interleaved;
-    args.thin = thin;
-    args.wide = wide;
     static const auto loop = KM_PICK_LOOP(RotaryFormTokens);
     const int64_t per_token = in.size(heads_dim) * in.size(3);
     ParallelFor(0, in.size(0) * args.heads.tokens, std::max<int64_t>(1, kCopyGrain / per_token),
@@ -144,7 +111,7 @@ Pair RotaryFormMeta(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
     return RotaryFormStock(q, k, cos, sin, heads_dim, interleaved, thin, wide);
   }
   const int64_t rotated = cos.size(2) * (thin ? 2 : 1);
-  return {Allocate(DenseLast(q), rotated), Allocate(DenseLast(k), rotated)};
+  return {AllocateRotated(DenseLast(q), rotated), AllocateRotated(DenseLast(k), rotated)};
 }
 
 }  // namespace
