@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "compiler/reasons.h"
 #include "rewriter/fusion.h"
 
 namespace kernelmap {
@@ -55,8 +54,7 @@ void DecideFusionSite(const FusionContext& context, Site& site, std::set<int>& f
   FusionDecision decision = DecideFusion(context, *entry, site);
   if (const auto* refusal = std::get_if<expr::Refusal>(&decision)) {
     site.action = Action::kFallback;
-    site.reason =
-        Reason{refusal->code, std::string(ReasonText(refusal->code)), refusal->difference};
+    site.reason = ReasonOf(refusal->code, refusal->difference);
     site.model_source = refusal->source;
     return;
   }

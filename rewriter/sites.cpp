@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/reasons.h"
 #include "rewriter/decider.h"
 #include "rewriter/fusion.h"
 

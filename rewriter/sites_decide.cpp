@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "compiler/reasons.h"
 #include "rewriter/decider.h"
 #include "rewriter/kernel_fit.h"
 #include "rewriter/name_guard.h"
@@ -14,7 +13,7 @@ using expr::Refusal;
 
 void Decider::Refuse(SiteCandidate& c, const std::string& code, const std::string& difference) {
   c.site.action = Action::kFallback;
-  c.site.reason = Reason{code, std::string(ReasonText(code)), difference};
+  c.site.reason = ReasonOf(code, difference);
   c.site.proof.clear();
   c.edits.clear();
 }
@@ -90,7 +89,7 @@ void Decider::SetDecision(SiteCandidate& c, Action otherwise) {
 
 void Decider::Exclude(SiteCandidate& c) {
   c.site.action = Action::kExcluded;
-  c.site.reason = Reason{"excluded", std::string(ReasonText("excluded")), ""};
+  c.site.reason = ReasonOf("excluded");
 }
 
 void Decider::DecideMatch(SiteCandidate& c, const Match& match) {

@@ -45,14 +45,12 @@ void Decider::VisitFunctions(const expr::ModulePath& module, const std::vector<i
 Match Decider::PreferForm(const Match& found) {
   const auto& reference = matcher_.patterns()[found.pattern].reference;
   const PlanEntry* entry = plan_.Find(reference.layer);
-  const Kernel* kernel =
-      entry && !options_.self_mode ? KernelOf(*entry, catalogue_) : nullptr;
+  const Kernel* kernel = entry && !options_.self_mode ? KernelOf(*entry, catalogue_) : nullptr;
   if (!kernel || FindImplementation(*kernel, reference.layer, reference.name)) return found;
   std::vector<int> forms;
   for (const int i : function_patterns_) {
     const auto& other = matcher_.patterns()[i].reference;
-    if (other.layer == reference.layer &&
-        FindImplementation(*kernel, other.layer, other.name)) {
+    if (other.layer == reference.layer && FindImplementation(*kernel, other.layer, other.name)) {
       forms.push_back(i);
     }
   }
@@ -131,15 +129,17 @@ bool Decider::IsHinted(const expr::ModulePath& module, const PlanEntry& entry) c
   const Layer* layer = catalogue_.FindLayer(entry.name);
   if (!layer || !entry.from_config) return false;
   const auto answers = [&](const expr::ModulePath& m) {
-    const std::string& class_name = program_.objects[m.object].class_name;
-    return std::any_of(layer->hints.begin(), layer->hints.end(),
-                       [&](const std::string& hint) { return class_name.ends_with(hint); });
+    return !layer->HintOf(program_.objects[m.object].class_name).empty();
   };
   if (!answers(module)) return false;
+  // What is inside a module stands behind it.
   const std::string prefix = module.path.empty() ? "" : module.path + ".";
-  return std::none_of(program_.modules.begin(), program_.modules.end(), [&](const auto& m) {
-    return m.object != module.object && m.path.starts_with(prefix) && answers(m);
-  });
+  const std::vector<expr::ModulePath>& all = program_.modules;
+  for (std::size_t i = &module - all.data() + 1; i < all.size(); ++i) {
+    if (!all[i].path.starts_with(prefix)) break;
+    if (answers(all[i])) return false;
+  }
+  return true;
 }
 
 void Decider::ReportUnmatchedFunction(const expr::ModulePath& module,

@@ -230,6 +230,12 @@ std::optional<std::int64_t> Arena::AsInt(Id id) const {
   return std::nullopt;
 }
 
+std::optional<bool> Arena::AsBool(Id id) const {
+  const Expr& e = exprs_[id];
+  if (!IsConst(id) || e.kind != Kind::kBool) return std::nullopt;
+  return e.constant.integer != 0;
+}
+
 std::optional<double> Arena::AsDouble(Id id) const {
   const Expr& e = exprs_[id];
   if (e.op != "const") return std::nullopt;

@@ -48,6 +48,9 @@ class Arena {
   /// Gradients count too: detach is no longer its operand.
   void KeepGradients() { gradients_ = true; }
 
+  /// Whether dropout(x, p, train) hands on x: it does not train, or p is 0.
+  bool IsIdleDropout(const Ids& args) const;
+
   // Leaves.
   Id Int(std::int64_t value);
   Id Float(double value);
@@ -88,6 +91,7 @@ class Arena {
   bool IsScalarTensor(Id id) const;  // a 0-dimensional constant tensor with a known value
   bool IsFloatTensor(Id id) const { return IsTensor(id) && IsFloating(exprs_[id].dtype); }
   std::optional<std::int64_t> AsInt(Id id) const;
+  std::optional<bool> AsBool(Id id) const;
   std::optional<double> AsDouble(Id id) const;  // int, float or 0-dimensional tensor constants
 
   /// Facts learned from outside: the dtype of an input.

@@ -294,13 +294,10 @@ class Executor {
     Touch(node, args, frame, may_write);
   }
 
-  // libtorch calls a dropout random unless its graph itself says that it does not train. With a
-  // probability of 0 it hands on its input in any case.
+  // libtorch calls a dropout random unless its graph itself says that it does not train.
   bool IsDropoutThatDoesNothing(const std::string& op, const Ids& args) const {
-    if (!OneOf(op, {"dropout", "feature_dropout"}) || args.size() != 3) return false;
-    const bool off = arena_.IsConst(args[2]) && arena_[args[2]].kind == Kind::kBool &&
-                     arena_[args[2]].constant.integer == 0;
-    return off || (arena_.IsConst(args[1]) && arena_.AsDouble(args[1]) == 0.0);
+    return OneOf(op, {"dropout", "feature_dropout"}) && args.size() == 3 &&
+           arena_.IsIdleDropout(args);
   }
 
   void RunOperation(int frame, const Node& node, const Ids& args) {

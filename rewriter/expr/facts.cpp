@@ -161,8 +161,7 @@ bool Arena::InferMathOp(Expr& e, Id id) {
     } else if (n >= 4) {
       e.dtype = kUnknownDType;
     }
-    const bool keeps =
-        n >= 3 && IsConst(e.args[2]) && arg(2).kind == Kind::kBool && arg(2).constant.integer != 0;
+    const bool keeps = n >= 3 && AsBool(e.args[2]) == true;
     if (keeps) {
       e.rank = arg(0).rank;
       e.min_rank = arg(0).min_rank;

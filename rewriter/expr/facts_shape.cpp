@@ -240,12 +240,8 @@ bool Arena::InferShapeOp(Expr& e, Id id) {
   } else if (op == "squeeze" && n == 2 && a.has_shape) {
     e.dtype = a.dtype;
     const auto d = AsInt(e.args[1]);
-    if (!d || *d < 0 || *d >= a.rank) return true;
-    const auto length = AsInt(a.shape[*d]);
-    if (!length) return true;
-    Ids shape = a.shape;
-    if (*length == 1) shape.erase(shape.begin() + *d);
-    SetShape(e, shape);
+    if (!d || *d < 0 || *d >= a.rank || !AsInt(a.shape[*d])) return true;
+    SizeIsOne(e.args[0], e.args[1]) ? DropDimension(e, a, e.args[1]) : SameShape(e, a);
   } else if (op == "repeat_interleave" && n == 4) {
     e.dtype = a.dtype;
     const auto d = AsInt(e.args[2]);

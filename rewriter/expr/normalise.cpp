@@ -92,6 +92,10 @@ bool Arena::IsDouble(Id id, double value) const {
   return e.op == "const" && e.kind == Kind::kFloat && e.constant.real == value;
 }
 
+bool Arena::IsIdleDropout(const Ids& args) const {
+  return AsBool(args[2]) == false || IsDouble(args[1], 0.0);
+}
+
 Id Arena::OpTo(const Ids& a) {
   const std::size_t n = a.size();
   const auto kind = [&](std::size_t i) { return exprs_[a[i]].kind; };
@@ -145,10 +149,7 @@ std::optional<Id> Arena::OpConversion(const std::string& op, const Ids& a) {
   }
   if (op == "detach" || op == "contiguous" || op == "alias") return a[0];
   if ((op == "dropout" || op == "feature_dropout") && n == 3) {
-    const Expr& train = exprs_[a[2]];
-    if (IsConst(a[2]) && train.kind == Kind::kBool && train.constant.integer == 0) return a[0];
-    if (IsDouble(a[1], 0.0)) return a[0];
-    return Opaque("dropout in training mode");
+    return IsIdleDropout(a) ? a[0] : Opaque("dropout in training mode");
   }
   if (op == "dtype" && n == 1) return DTypeOf(a[0]);
   if (OneOf(op, {"Int", "IntImplicit", "ScalarImplicit"}) && n == 1 && IsIntLike(a[0])) {
@@ -186,8 +187,8 @@ std::optional<Id> Arena::OpConversion(const std::string& op, const Ids& a) {
     }
     return Raw(op, a, Kind::kBool);
   }
-  if (op == "__not__" && n == 1 && IsConst(a[0]) && exprs_[a[0]].kind == Kind::kBool) {
-    return Bool(exprs_[a[0]].constant.integer == 0);
+  if (op == "__not__" && n == 1) {
+    if (const auto value = AsBool(a[0])) return Bool(!*value);
   }
   if (OneOf(op, {"eq", "ne", "lt", "le", "gt", "ge"}) && n == 2) {
     const bool numbers = !IsTensor(a[0]) && !IsTensor(a[1]);
@@ -260,14 +261,9 @@ Id Arena::OpArithmetic(std::string op, Ids a, Kind declared) {
 // `_convolution` as tracing writes it, `convN` as code has it. The flags are those of a process
 // that nobody changed; with others the algorithm, and so the last bits, may be another.
 std::optional<Id> Arena::OpConvolution(const std::string& op, const Ids& a) {
-  const auto flag = [&](std::size_t i) {
-    const Expr& e = exprs_[a[i]];
-    return IsConst(a[i]) && e.kind == Kind::kBool ? std::optional(e.constant.integer != 0)
-                                                  : std::nullopt;
-  };
   if (op == "_convolution" && a.size() == 13) {
-    if (flag(6) != false || flag(9) != false || flag(10) != false || flag(11) != true ||
-        flag(12) != true) {
+    if (AsBool(a[6]) != false || AsBool(a[9]) != false || AsBool(a[10]) != false ||
+        AsBool(a[11]) != true || AsBool(a[12]) != true) {
       return std::nullopt;
     }
     return Raw("convolution", {a[0], a[1], a[2], a[3], a[4], a[5], a[8]});

@@ -10,7 +10,7 @@
 
 #include "compiler/contains.h"
 #include "compiler/fusion_sites.h"
-#include "compiler/reasons.h"
+#include "rewriter/expr/dtype.h"
 #include "rewriter/kernel_fit.h"
 #include "rewriter/modules/kernel_program.h"
 #include "rewriter/modules/kernels.h"
@@ -87,7 +87,7 @@ class TreeDecider {
  private:
   static void Refuse(Site& site, const std::string& code, const std::string& difference = "") {
     site.action = Action::kFallback;
-    site.reason = Reason{code, std::string(ReasonText(code)), difference};
+    site.reason = ReasonOf(code, difference);
     site.proof.clear();
   }
 
@@ -155,7 +155,7 @@ class TreeDecider {
     }
     if (IsExcluded(entry, site.path, plan_.model_root)) {
       site.action = Action::kExcluded;
-      site.reason = Reason{"excluded", std::string(ReasonText("excluded")), ""};
+      site.reason = ReasonOf("excluded");
       return nullptr;
     }
     if (!form) return Refuse(site, "no_opt_in"), nullptr;
@@ -165,27 +165,12 @@ class TreeDecider {
         kernel && known ? FindImplementation(*kernel, form->layer, form->form) : nullptr;
     if (!code) return Refuse(site, "other_form", text), nullptr;
     for (const at::Tensor& parameter : module.parameters()) {
-      const std::string dtype(DTypeName(parameter.scalar_type()));
+      const std::string dtype = expr::DTypeName(static_cast<expr::DType>(parameter.scalar_type()));
       if (!kernel->dtypes.empty() && !Contains(kernel->dtypes, dtype)) {
         return Refuse(site, "dtype", "a parameter is " + dtype), nullptr;
       }
     }
     return code;
-  }
-
-  static std::string_view DTypeName(at::ScalarType type) {
-    switch (type) {
-      case at::kFloat:
-        return "float32";
-      case at::kDouble:
-        return "float64";
-      case at::kHalf:
-        return "float16";
-      case at::kBFloat16:
-        return "bfloat16";
-      default:
-        return c10::toString(type);
-    }
   }
 
   const Plan& plan_;
