@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/script.h>
 
+#include <functional>
 #include <string>
 
 #include "compiler/compile.h"
@@ -36,6 +37,16 @@ inline at::Tensor FirstTensor(const c10::IValue& value) {
 
 inline at::Tensor Forward(torch::jit::Module module, const at::Tensor& input) {
   return FirstTensor(module.forward({input}));
+}
+
+/// What an error says; "" where there was none.
+inline std::string ErrorOf(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
+  }
+  return "";
 }
 
 inline at::Tensor Ids(int64_t seed = 0, at::IntArrayRef shape = {2, 9}) {

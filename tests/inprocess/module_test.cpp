@@ -35,15 +35,6 @@ std::string Sites(Report report) {
   return ReportToJson(report);
 }
 
-std::string ErrorOf(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "";
-}
-
 torch::jit::Module Load(const std::string& bytes) {
   std::istringstream in(bytes);
   return torch::jit::load(in);

@@ -79,15 +79,6 @@ TORCH_MODULE(Net);
 
 constexpr const char* kConfig = "[kernel_mapping]\nGeluTanh = \"builtin:new_gelu\"\n";
 
-std::string ErrorOf(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "";
-}
-
 std::string Summary(const Report& report) {
   std::string text;
   for (const Site& site : report.sites) {
