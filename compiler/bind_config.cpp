@@ -149,7 +149,8 @@ void BindRootMember(const Member& member, Config* config, Diagnostics* diagnosti
                                        : std::vector<std::string>{"report", "error"},
                                diagnostics);
     if (word) {
-      (mapping ? config->default_mapping : config->on_fallback) = {*word, member.value.span};
+      auto& setting = mapping ? config->default_mapping : config->on_fallback;
+      setting = {*word, member.value.span};
     }
     return;
   }

@@ -24,7 +24,8 @@ variable_list Tensors(const Stack& values) {
 Stack WithTensors(const c10::List<c10::IValue>& arguments, const variable_list& tensors) {
   Stack stack;
   size_t next = 0;
-  for (const c10::IValue& argument : arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue argument = arguments.get(i);
     stack.push_back(argument.isNone() ? c10::IValue(tensors.at(next++)) : argument);
   }
   return stack;

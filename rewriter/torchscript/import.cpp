@@ -90,7 +90,7 @@ class Importer {
     } else if (value.isList() || value.isTuple()) {
       c.kind = value.isList() ? Kind::kList : Kind::kTuple;
       if (value.isList()) {
-        for (const c10::IValue& item : value.toList()) c.items.push_back(Value(item));
+        for (const c10::IValue& item : value.toListRef()) c.items.push_back(Value(item));
       } else {
         for (const c10::IValue& item : value.toTupleRef().elements()) {
           c.items.push_back(Value(item));
