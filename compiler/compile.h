@@ -32,7 +32,8 @@ struct TargetFlags {
   std::optional<std::string> mode, torch, cuda, rocm, xpu;
 };
 
-/// The target that flags, config (may be null) and machine make. Nothing, and diagnostics about
+/// The target that flags, config (may be null) and machine make: its GPU, and the torch that
+/// KERNELMAP_TORCH names, else the one that kernelmap is built with. Nothing, and diagnostics about
 /// the flags, where these are wrong.
 std::optional<Target> ResolveTarget(const TargetFlags& flags, const Config* config,
                                     std::vector<Diagnostic>* diagnostics);

@@ -1,4 +1,5 @@
-// The target: flags first, then the config, then this machine.
+// The target: flags first, then the config, then this machine, whose torch KERNELMAP_TORCH may say.
+#include <cstdlib>
 #include <utility>
 
 #include "compiler/compile.h"
@@ -104,12 +105,13 @@ bool ReadCapability(const TargetFlags& flags, const Config* config, Target* targ
 // torch itself calls cuda.
 bool ReadTorch(const TargetFlags& flags, const Config* config, Target* target,
                std::vector<Diagnostic>* out) {
-  std::string text = KM_TORCH_VERSION;
+  const char* here = std::getenv("KERNELMAP_TORCH");
+  std::string text = here && *here ? here : KM_TORCH_VERSION;
   if (config && config->target.torch.value) text = *config->target.torch.value;
   if (flags.torch) text = *flags.torch;
   const std::optional<TorchVersion> version = ParseTorchVersion(text);
   if (!version) {
-    Flag flag("--torch", text, out);
+    Flag flag(flags.torch ? "--torch" : "KERNELMAP_TORCH", text, out);
     flag.diagnostics()->Report<Diag::BadTargetVersion>(flag.text().whole, text, "torch");
     return false;
   }

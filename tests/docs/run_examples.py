@@ -39,6 +39,7 @@ class Page:
         self.environment = {key: value for key, value in os.environ.items()
                             if key not in ("USE_HUB_KERNELS", "KERNELMAP_POLICY", "KERNELS_CACHE")}
         self.environment["HF_HOME"] = self.environment["HF_HUB_CACHE"] = os.path.join(folder, "cache")
+        self.environment["KERNELMAP_TORCH"] = "2.13.0"
         self.environment["PYTHONPATH"] = os.path.join(self.build, "python")
         self.mistake = None  # a config whose mistakes are still to be shown
         self.printed = None  # what a Python block printed, for the block after it

@@ -51,6 +51,8 @@ class Machine:
         self.program, self.folder, self.hub = program, pathlib.Path(folder), hub
         self.cache = self.folder / "hf" / "hub"
         self.env = {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH")}
+        self.env["KERNELMAP_TORCH"] = "2.13.0"  # what the sample's builds are for
+        self.env["CUDA_VISIBLE_DEVICES"] = self.env["HIP_VISIBLE_DEVICES"] = ""
         self.env.update(HF_HOME=str(self.folder / "hf"), HOME=str(self.folder), NO_PROXY="*",
                         HF_ENDPOINT=hub.endpoint, HF_HUB_DOWNLOAD_TIMEOUT="1", KERNELMAP_RETRY_WAIT="5")
         self.write(config or {"ReLU": "kernels-community/relu:ReLU"})

@@ -81,6 +81,8 @@ def run_case(program, examples, path, comment, sections, environment):
     env["HF_HOME"] = "hf"  # never the user's own cache
     env["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nor the real Hub
     env["KERNELMAP_RETRY_WAIT"] = "5"
+    env["KERNELMAP_TORCH"] = "2.13.0"  # whichever torch this is built with
+    env["CUDA_VISIBLE_DEVICES"] = env["HIP_VISIBLE_DEVICES"] = ""  # and whichever GPU is there
     env.update(environment)
     args, stdin = [], b""
     with tempfile.TemporaryDirectory() as folder:
