@@ -54,6 +54,15 @@ Compiled ReadPlan(const std::optional<std::string>& config, const Args& args,
   return compiled;
 }
 
+// What the guard runs is never run in silence.
+void PrintModulesRun(const Applied& applied) {
+  if (applied.modules_run == 0) return;
+  std::fprintf(stderr,
+               "kernelmap: note: guard = \"numeric\" ran the code of %d module%s of the archive on "
+               "sample inputs\n",
+               applied.modules_run, applied.modules_run == 1 ? "" : "s");
+}
+
 // An archive that the same plan made already goes out as it is.
 int WriteArchive(const Applied& applied, const std::string& model, const std::string& output) {
   if (!applied.already_applied) return WriteResult(output, applied.archive, /*final=*/true);
@@ -96,6 +105,7 @@ int RunApply(const Args& args) {
   const ApplyResult result = Apply(*plan, model, options);
   if (result.error) return PrintError(*result.error);
   const Applied& applied = *result.applied;
+  PrintModulesRun(applied);
   const std::string json = ReportToJson(applied.report);
   if (args.report) exit_code = WriteResult(*args.report, json);
   const bool refuse = (args.strict || plan->error_on_fallback) && AnyFallback(applied.report);
@@ -128,6 +138,7 @@ int RunProve(const Args& args) {
   if (!args.model) return UsageError("--prove needs --model");
   const ApplyResult result = Apply(*plan, *args.model, {}, /*decide_only=*/true);
   if (result.error) return PrintError(*result.error);
+  PrintModulesRun(*result.applied);
   plan->sites = result.applied->report.sites;
   plan->has_sites = true;
   return WriteResult(args.output, args.format == "json" ? PlanToJson(*plan) : PlanToText(*plan));

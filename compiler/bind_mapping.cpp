@@ -166,8 +166,11 @@ class ValueBinder {
       } else if (member.key == "guard") {
         candidate->guard =
             BindWord(member.value, "guard", kGuards, diagnostics_).value_or("semantic");
-        if (candidate->guard == "numeric") {
-          diagnostics_->Report<Diag::GuardNotApplied>(member.value.span, candidate->guard);
+        const Layer* layer = BuiltinCatalogue().FindLayer(name_);
+        const bool fusion = name_ == "fusion";
+        if (candidate->guard != "semantic" && (fusion || (layer && layer->function))) {
+          diagnostics_->Report<Diag::GuardNotApplied>(member.value.span, candidate->guard,
+                                                      fusion ? "fusions" : "functions");
         }
       } else if (!has_kernel || member.key != "kernel") {
         std::vector<std::string> keys = kMetadataKeys;
@@ -369,7 +372,8 @@ std::vector<PathPattern> BindPatterns(const Member& member, Diagnostics* diagnos
     if (!IsKind(item, Node::Kind::kString, member.key, "a list of path patterns", diagnostics)) {
       continue;
     }
-    if (ParsePathPattern(SubText::OfString(item), diagnostics)) patterns.push_back({item.text, item.span});
+    if (ParsePathPattern(SubText::OfString(item), diagnostics))
+      patterns.push_back({item.text, item.span});
   }
   return patterns;
 }

@@ -111,6 +111,7 @@ ApplyResult Apply(const Plan& plan, const std::string& model_path, const ApplyOp
     const bool keep = decide_only || applied.already_applied;
     SiteDecisions decisions =
         RewriteModule(model.module, plan, options.sites, keep, *options.catalogue);
+    applied.modules_run = decisions.modules_run;
     applied.report.target = plan.target;
     applied.report.model_file = BaseName(model_path);
     applied.report.model_sha256 = model.sha256;

@@ -32,11 +32,12 @@ struct ApplyOptions {
 struct Applied {
   Report report;
   std::string archive;           // the rewritten archive's bytes; empty when nothing was asked for
+  int modules_run = 0;           // on sample inputs, for guard = "numeric"
   bool already_applied = false;  // by the same plan: `archive` is empty and nothing changes
 };
 
 /// Reads the model, decides all sites and, unless `decide_only`, makes the rewritten archive.
-/// Runs no code of the archive.
+/// Runs no code of the archive but that of modules which guard = "numeric" is for.
 struct ApplyResult {
   std::optional<Applied> applied;
   std::optional<ApplyError> error;

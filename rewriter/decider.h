@@ -1,6 +1,6 @@
 // Decides the sites of a model, one module after the other. The parts of one class: names and
 // layers (sites.cpp), functions (sites_functions.cpp), decisions on what matched
-// (sites_decide.cpp).
+// (sites_decide.cpp), guards that prove less (sites_guards.cpp).
 #pragma once
 
 #include <map>
@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
 #include "compiler/fusion_sites.h"
@@ -46,6 +47,12 @@ class Decider {
                   const std::vector<const PlanEntry*>& named);
   // Where the name is trusted, what is not proved is replaced too.
   void TakeName(SiteCandidate& c, const std::vector<int>& frames);
+  // Where running both is enough, what computes the same is replaced too.
+  void TakeNumeric(SiteCandidate& c, const std::vector<int>& frames);
+  // The first of the candidates that passes for a frame; else why the closest does not.
+  std::variant<SiteEdit, expr::Refusal> TryFrame(const PlanEntry& entry, const Kernel& kernel,
+                                                 const expr::Frame& frame,
+                                                 const std::vector<NamedEdit>& candidates);
   bool CallsOp(int graph, const std::string& op) const;
   // A module without a name that only hands on what a module in it computes: that one is the site.
   bool OnlyCalls(int frame, int pattern);
@@ -63,7 +70,8 @@ class Decider {
   void AddFunctionsDone(const expr::ModulePath& module, int frame,
                         std::map<std::string, int>& count);
   std::set<std::string> KernelOperations(const std::string& name);
-  // Whether the module's class tells of a function that the config itself maps, and none in it does.
+  // Whether the module's class tells of a function that the config itself maps, and none in it
+  // does.
   bool IsHinted(const expr::ModulePath& module, const PlanEntry& entry) const;
   // Such a module, where its code holds none.
   void ReportUnmatchedFunction(const expr::ModulePath& module, const std::vector<int>& frames,
@@ -94,6 +102,7 @@ class Decider {
   std::unordered_set<int> unseen_;  // graphs that may run in a way that was not executed
   std::set<int> fused_;             // objects that run as part of a fusion
   std::vector<SiteCandidate> candidates_;
+  int modules_run_ = 0;
 };
 
 }  // namespace kernelmap

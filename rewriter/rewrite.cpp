@@ -1,5 +1,6 @@
 #include "rewriter/rewrite.h"
 
+#include "rewriter/numeric_trial.h"
 #include "rewriter/torchscript/edit.h"
 #include "rewriter/torchscript/import.h"
 #include "rewriter/torchscript/references.h"
@@ -42,6 +43,12 @@ SiteDecisions RewriteModule(torch::jit::Module& module, const Plan& plan,
     imported = torchscript::ImportModule(module);
     execution = expr::Execute(imported.program, InputDTypes(plan),
                               plan.target.mode.starts_with("training"));
+    NumericTrials trials(plan, imported, execution.arena);
+    const Trial trial = [&trials](const PlanEntry& entry, const Kernel& kernel,
+                                  const expr::Frame& frame, const NamedEdit& named) {
+      return trials.Try(entry, kernel, frame, named);
+    };
+    with_compiler.trial = &trial;
     return DecideSites(plan, catalogue, imported.program, execution, references.references,
                        with_compiler);
   };

@@ -49,6 +49,7 @@ SiteDecisions Decider::Run() {
     }
     decisions.sites.push_back(std::move(c.site));
   }
+  decisions.modules_run = modules_run_;
   return decisions;
 }
 
@@ -213,6 +214,7 @@ bool Decider::VisitLayer(const expr::ModulePath& module, const std::vector<int>&
     }
   }
   if (layer_named != named.end()) TakeName(c, frames);
+  TakeNumeric(c, frames);
   candidates_.push_back(std::move(c));
   return true;
 }

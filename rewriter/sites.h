@@ -2,6 +2,7 @@
 // every place whose code is proved to be a layer or function of the plan. Decides; changes nothing.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -64,7 +65,14 @@ struct SiteDecisions {
   std::vector<Site> sites;
   std::vector<SiteEdit> edits;  // each once, in the order of the program
   std::vector<FusionEdit> fusions;
+  int modules_run = 0;  // on samples, for guard = "numeric"
 };
+
+struct NamedEdit;    // rewriter/name_guard.h
+struct TrialResult;  // rewriter/numeric_guard.h
+
+using Trial = std::function<TrialResult(const PlanEntry&, const Kernel&, const expr::Frame&,
+                                        const NamedEdit&)>;
 
 struct SiteOptions {
   bool check = true;       // see expr::MatchOptions
@@ -73,6 +81,8 @@ struct SiteOptions {
   bool classes_are_split = false;
   /// Why code of a kernel that is not built in does not compile; "" when it may.
   std::string (*source_problem)(const std::string& source) = nullptr;
+  /// For guard = "numeric": runs a module's code and a kernel (rewriter/numeric_trial.h).
+  const Trial* trial = nullptr;
 };
 
 /// `references` of all layers that the plan names, in the catalogue's order.

@@ -2,7 +2,6 @@
 
 #include "rewriter/decider.h"
 #include "rewriter/kernel_fit.h"
-#include "rewriter/name_guard.h"
 
 namespace kernelmap {
 
@@ -16,46 +15,6 @@ void Decider::Refuse(SiteCandidate& c, const std::string& code, const std::strin
   c.site.reason = ReasonOf(code, difference);
   c.site.proof.clear();
   c.edits.clear();
-}
-
-void Decider::TakeName(SiteCandidate& c, const std::vector<int>& frames) {
-  const PlanEntry* entry = plan_.Find(c.site.name);
-  const Kernel* kernel = entry ? KernelOf(*entry, catalogue_) : nullptr;
-  const bool wanted = kernel && entry->guard == "name" && c.site.action == Action::kFallback;
-  if (!wanted || frames.empty()) return;
-  std::vector<SiteEdit> edits;
-  for (const int frame : frames) {
-    auto result = ReplaceByName(*kernel, entry->name, catalogue_.FindLayer(entry->name), program_,
-                                execution_.frames[frame]);
-    if (const auto* refusal = std::get_if<Refusal>(&result)) {
-      return Refuse(c, refusal->code, refusal->difference);
-    }
-    NamedEdit& named = std::get<NamedEdit>(result);
-    const std::optional<Adapter>& adapter = named.implementation->adapter;
-    if (adapter && CallsOp(named.edit.graph, "kernelmap_hub::" + adapter->op)) {
-      return SetDecision(c, Action::kAlready);
-    }
-    const std::string problem = adapter && options_.source_problem && edits.empty()
-                                    ? options_.source_problem(adapter->forward)
-                                    : "";
-    if (!problem.empty()) return Refuse(c, "python_only", problem);
-    const bool known = std::any_of(edits.begin(), edits.end(),
-                                   [&](const SiteEdit& e) { return e.edit.SameAs(named.edit); });
-    if (known) continue;
-    edits.push_back(
-        {named.edit, named.implementation.get(), named.implementation, entry->name, ""});
-  }
-  SetDecision(c, Action::kReplaced);
-  c.site.reason.reset();
-  c.site.reference.clear();
-  c.site.proof = "name";
-  c.edits = std::move(edits);
-}
-
-bool Decider::CallsOp(int graph, const std::string& op) const {
-  const std::vector<expr::Node>& nodes = program_.graphs[graph].body.nodes;
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [&](const expr::Node& node) { return node.op == op; });
 }
 
 bool Decider::RunsUnseen(int object) const {
