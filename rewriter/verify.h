@@ -25,13 +25,15 @@ struct VerifyOptions {
 struct Difference {
   double max_abs = 0;     // max |a - b|; infinite where only one of them is nan, or shapes differ
   double max_rel = 0;     // the same, of each tensor, over max |b|
+  double max_ulp = 0;     // the same, number by number, in steps of the dtype from b to a
   bool bit_exact = true;  // same dtypes, shapes and bytes
 };
 
 struct SiteDifference {
-  std::string path, name;            // as in the report that OUT carries
-  std::optional<Difference> output;  // of the module at `path`, its inputs being what came before;
-                                     // nothing: no such module was called in both archives
+  std::string path, name;             // as in the report that OUT carries
+  std::optional<Difference> output;   // of the module at `path`, its inputs being what came before;
+                                      // nothing: no such module was called in both archives
+  std::optional<bool> deterministic;  // two runs of OUT gave the same bytes here
 };
 
 struct InputDescription {
@@ -47,15 +49,21 @@ struct VerifyResult {
   Difference output;
   bool deterministic = false;  // two runs of OUT gave the same bytes
   /// What `ok` means. "relative": max_rel <= limit, for float32. "float32_run": for 16-bit models,
-  /// out_error <= limit * stock_error, both being distances (max_abs) from a run of the stock
-  /// archive in float32. "relative_16_bit": max_rel <= limit, where that run was not possible.
+  /// the errors being distances from a run of the stock archive in float32, out_error <= limit *
+  /// stock_error + unit, and the same of root mean squares, with unit over the root of the number
+  /// of results: one result that is one last place off decides nothing (verify_judge.h).
+  /// "relative_16_bit": max_rel <= limit, where that run was not possible.
   std::string tolerance_kind;
   double limit = 0;
-  std::optional<double> stock_error, out_error;  // of "float32_run"
-  std::string float32_run_failed;                // why, where it was needed and not possible
+  std::optional<double> stock_error, out_error;  // of "float32_run": the largest
+  std::optional<double> stock_rms, out_rms;      // and the root mean square
+  std::optional<double> unit, rms_unit;  // the last place of the largest result, and its part
+  std::string float32_run_failed;        // why, where it was needed and not possible
   bool ok = false;
 
   std::vector<SiteDifference> sites;  // in the report's order; only replaced and fused ones
+  /// Index of the site with the largest max_rel, the first of several; nothing: all are bit-exact.
+  std::optional<size_t> worst_site;
 };
 
 struct VerifyOutcome {
@@ -63,8 +71,8 @@ struct VerifyOutcome {
   std::optional<ApplyError> error;
 };
 
-/// Runs the code of both archives, without gradients: of the stock one three or four times, of OUT
-/// three times. OUT needs to be an archive of kernelmap's; without a report in it there are no
+/// Runs the code of both archives, without gradients: of the stock one two or three times, of OUT
+/// four times. OUT needs to be an archive of kernelmap's; without a report in it there are no
 /// sites. Needs memory for both models and the outputs of all sites.
 VerifyOutcome Verify(const std::string& model_path, const std::string& out_path,
                      const VerifyOptions& options);

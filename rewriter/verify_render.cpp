@@ -15,6 +15,7 @@ std::string Format(double value) {
 void WriteDifference(JsonWriter& json, const Difference& difference) {
   json.Key("max_abs").Number(difference.max_abs);
   json.Key("max_rel").Number(difference.max_rel);
+  json.Key("max_ulp").Number(difference.max_ulp);
   json.Key("bit_exact").Bool(difference.bit_exact);
 }
 
@@ -45,6 +46,10 @@ void WriteTolerance(JsonWriter& json, const VerifyResult& result) {
   json.Key("limit").Number(result.limit);
   WriteOptional(json, "stock_error", result.stock_error);
   WriteOptional(json, "out_error", result.out_error);
+  WriteOptional(json, "stock_rms", result.stock_rms);
+  WriteOptional(json, "out_rms", result.out_rms);
+  WriteOptional(json, "unit", result.unit);
+  WriteOptional(json, "rms_unit", result.rms_unit);
   json.Key("float32_run_failed");
   result.float32_run_failed.empty() ? json.Null() : json.String(result.float32_run_failed);
   json.EndObject();
@@ -52,8 +57,13 @@ void WriteTolerance(JsonWriter& json, const VerifyResult& result) {
 
 std::string ToleranceText(const VerifyResult& result) {
   if (result.tolerance_kind == "float32_run") {
-    return "distance from a float32 run: " + Format(*result.out_error) + ", stock " +
-           Format(*result.stock_error) + ", at most " + Format(result.limit) + " times that";
+    const auto norm = [&](const char* name, double out, double stock, double unit) {
+      return std::string(name) + " " + Format(out) + ", stock " + Format(stock) + ", at most " +
+             Format(result.limit * stock + unit);
+    };
+    return "distance from a float32 run: " +
+           norm("largest", *result.out_error, *result.stock_error, *result.unit) + "; " +
+           norm("rms", *result.out_rms, *result.stock_rms, *result.rms_unit);
   }
   std::string text = "relative error at most " + Format(result.limit);
   if (!result.float32_run_failed.empty()) {
@@ -64,7 +74,23 @@ std::string ToleranceText(const VerifyResult& result) {
 
 std::string DifferenceText(const Difference& difference) {
   if (difference.bit_exact) return "bit-exact";
-  return "max abs " + Format(difference.max_abs) + ", max rel " + Format(difference.max_rel);
+  return "max abs " + Format(difference.max_abs) + ", max rel " + Format(difference.max_rel) +
+         ", " + Format(difference.max_ulp) + " ulp";
+}
+
+std::string SiteLabel(const SiteDifference& site) {
+  return (site.path.empty() ? "(root)" : site.path) + "  " + site.name;
+}
+
+void WriteWorst(JsonWriter& json, const VerifyResult& result) {
+  json.Key("worst_site");
+  if (!result.worst_site) return json.Null();
+  const SiteDifference& site = result.sites[*result.worst_site];
+  json.BeginObject();
+  json.Key("path").String(site.path);
+  json.Key("name").String(site.name);
+  json.Key("max_rel").Number(site.output->max_rel);
+  json.EndObject();
 }
 
 }  // namespace
@@ -90,11 +116,14 @@ std::string VerifyToJson(const VerifyResult& result) {
     if (site.output) {
       WriteDifference(json, *site.output);
     } else {
-      for (const char* key : {"max_abs", "max_rel", "bit_exact"}) json.Key(key).Null();
+      for (const char* key : {"max_abs", "max_rel", "max_ulp", "bit_exact"}) json.Key(key).Null();
     }
+    json.Key("deterministic");
+    site.deterministic ? json.Bool(*site.deterministic) : json.Null();
     json.EndObject();
   }
   json.EndArray();
+  WriteWorst(json, result);
   json.EndObject();
   return std::move(json).Finish();
 }
@@ -113,8 +142,12 @@ std::string VerifyToText(const VerifyResult& result) {
   }
   text += "\n";
   for (const SiteDifference& site : result.sites) {
-    text += "  " + (site.path.empty() ? "(root)" : site.path) + "  " + site.name + "  " +
-            (site.output ? DifferenceText(*site.output) : "not called in both") + "\n";
+    text += "  " + SiteLabel(site) + "  " +
+            (site.output ? DifferenceText(*site.output) : "not called in both") +
+            (site.deterministic.value_or(true) ? "" : ", not deterministic") + "\n";
+  }
+  if (result.worst_site) {
+    text += "  worst: " + SiteLabel(result.sites[*result.worst_site]) + "\n";
   }
   return text;
 }

@@ -6,13 +6,15 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/csrc/jit/serialization/pickle.h>
-
 #include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "rewriter/verify_compare.h"
+#include "rewriter/verify_judge.h"
 
 namespace kernelmap {
 namespace {
@@ -70,9 +72,75 @@ TEST(Verify, FindsWhereModelsDiffer) {
   ASSERT_EQ(result.sites.size(), 3u);  // the fallback is none
   ASSERT_TRUE(result.sites[0].output);
   EXPECT_GT(result.sites[0].output->max_abs, 0);  // after what was changed
+  EXPECT_GT(result.sites[0].output->max_ulp, 1);
+  EXPECT_EQ(result.worst_site, 0u);
+  for (const int i : {0, 1}) EXPECT_EQ(result.sites[i].deterministic, true);
+  EXPECT_NE(VerifyToText(result).find("worst: model.model.norm  RMSNorm\n"), std::string::npos);
   ASSERT_TRUE(result.sites[1].output);
   EXPECT_TRUE(result.sites[1].output->bit_exact);  // before it
-  EXPECT_FALSE(result.sites[2].output);
+  EXPECT_FALSE(result.sites[2].output || result.sites[2].deterministic);
+}
+
+TEST(Verify, CountsStepsOfTheDType) {
+  const auto ulp = [](at::ScalarType dtype, double a, double b) {
+    Difference difference;
+    AddDifference({at::full({2}, a, dtype)}, {at::full({2}, b, dtype)}, &difference);
+    return difference.max_ulp;
+  };
+  EXPECT_EQ(ulp(at::kBFloat16, 1, 1), 0);
+  EXPECT_EQ(ulp(at::kBFloat16, 1.0078125, 1), 1);
+  EXPECT_EQ(ulp(at::kBFloat16, 0.99609375, 1), 1);  // steps are half as wide below
+  EXPECT_EQ(ulp(at::kHalf, 2, 1), 1024);
+  EXPECT_EQ(ulp(at::kFloat, -1.0 - std::ldexp(1, -22), -1), 2);
+  EXPECT_EQ(ulp(at::kFloat, -0.0, 0.0), 0);
+  EXPECT_EQ(ulp(at::kFloat, std::ldexp(1, -149), -std::ldexp(1, -149)), 2);
+  EXPECT_EQ(ulp(at::kDouble, 1 + std::ldexp(1, -51), 1), 2);
+  EXPECT_EQ(ulp(at::kLong, 7, 4), 3);
+  EXPECT_EQ(ulp(at::kFloat, NAN, NAN), 0);
+  EXPECT_TRUE(std::isinf(ulp(at::kFloat, INFINITY, 1)));
+}
+
+// What OUT gives is put in, so that single errors can be chosen.
+bool AsRight(const at::Tensor& truth, const at::Tensor& stock, const at::Tensor& out) {
+  const Distance own = DistanceFrom({truth}, {stock}), other = DistanceFrom({truth}, {out});
+  VerifyResult verify;
+  verify.limit = 1.5;
+  verify.output.bit_exact = false;
+  verify.stock_error = own.largest, verify.out_error = other.largest;
+  verify.stock_rms = own.rms, verify.out_rms = other.rms;
+  verify.unit = own.unit, verify.rms_unit = own.unit / std::sqrt(static_cast<double>(own.count));
+  return verify::AsRight(verify);
+}
+
+TEST(Verify, OneLastPlaceDecidesNothing) {
+  at::manual_seed(0);
+  const at::Tensor truth = at::randn({64, 64});
+  const at::Tensor stock = truth.to(at::kBFloat16);
+  const double unit = DistanceFrom({truth}, {stock}).unit;
+  EXPECT_GE(unit, std::ldexp(1, -6));  // the largest number is above 2
+  at::Tensor out = stock.clone();
+  const int64_t largest = truth.abs().argmax().item<int64_t>();
+  out.view(-1)[largest] += unit;
+  EXPECT_TRUE(AsRight(truth, stock, out));
+  // By itself too, where the stock model was lucky.
+  EXPECT_TRUE(AsRight(at::ones({1}), at::ones({1}, at::kBFloat16),
+                      at::full({1}, 1.0078125, at::kBFloat16)));
+}
+
+TEST(Verify, WorseOnTheWholeOrSomewhereIsWorse) {
+  at::manual_seed(0);
+  const at::Tensor truth = at::randn({64, 64});
+  const at::Tensor stock = truth.to(at::kBFloat16);
+  // Each result two roundings off: no single one is far off.
+  const at::Tensor twice = (truth * (1 + std::ldexp(1, -8))).to(at::kBFloat16);
+  EXPECT_FALSE(AsRight(truth, stock, twice));
+  at::Tensor out = stock.clone();
+  out.view(-1)[7] += 0.1;  // hardly anything on the whole
+  EXPECT_FALSE(AsRight(truth, stock, out));
+  out = stock.clone();
+  out.view(-1)[7] = NAN;
+  EXPECT_FALSE(AsRight(truth, stock, out));
+  EXPECT_FALSE(AsRight(truth, stock, stock.narrow(0, 0, 63)));
 }
 
 TEST(Verify, SixteenBitsAreJudgedByAFloat32Run) {
