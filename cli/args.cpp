@@ -23,7 +23,8 @@ class Formatter : public CLI::Formatter {
 
 void AddTargetFlags(CLI::App* app, TargetFlags* flags) {
   app->add_option("--device", flags->device, "cpu, cuda, rocm, mps, xpu, npu, neuron, tpu or auto");
-  app->add_option("--capability", flags->capability, "of CUDA and ROCm: 9.0, sm_90, gfx942, auto (this machine's)");
+  app->add_option("--capability", flags->capability,
+                  "of CUDA and ROCm: 9.0, sm_90, gfx942, auto (this machine's)");
   app->add_option("--mode", flags->mode, "inference or training, either with |torch_compile");
   app->add_option("--torch", flags->torch, "the version that will run the model: 2.13");
   app->add_option("--cuda", flags->cuda, "the version of CUDA: 13.0");
@@ -31,9 +32,10 @@ void AddTargetFlags(CLI::App* app, TargetFlags* flags) {
   app->add_option("--xpu", flags->xpu, "the version of XPU");
 }
 
-void AddTargets(CLI::App* app, Args* args) {
-  app->add_option("--target", args->targets,
-                  "DEVICE or DEVICE:CAPABILITY, as often as wanted: cpu, cuda:9.0")
+void AddTargets(
+    CLI::App* app, Args* args,
+    const char* help = "DEVICE or DEVICE:CAPABILITY, as often as wanted: cpu, cuda:9.0") {
+  app->add_option("--target", args->targets, help)
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
@@ -117,6 +119,23 @@ void AddOption(Option option, CLI::App* app, Args* args) {
           ->expected(1)
           ->take_all()
           ->allow_extra_args(false);
+      break;
+    case Option::kDiff:
+      AddTargets(
+          app, args,
+          "DEVICE[:CAPABILITY][:MODE], as often as wanted: cpu, cuda:9.0, cuda:8.0:training");
+      app->add_option("--format", args->format, "text, markdown, html or json")
+          ->check(CLI::IsMember({"text", "markdown", "html", "json"}));
+      app->add_flag("--exit-code", args->diff.exit_code, "exit with 1 where something differs");
+      app->add_option("--fail-on", args->diff.fail_on,
+                      "exit with 1 where a name or site newly falls back (fallback), or more or "
+                      "other code is trusted (trust)")
+          ->check(CLI::IsMember({"fallback", "trust"}))
+          ->expected(1)
+          ->take_all()
+          ->allow_extra_args(false);
+      app->add_flag("--git-driver", args->diff.git_driver,
+                    "as git's external diff, with the arguments that git gives");
       break;
     case Option::kTarget:
       AddTargetFlags(app, &args->target);

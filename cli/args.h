@@ -19,7 +19,7 @@ struct Args {
   bool strict = false;
   bool locked = false;
   bool all_variants = false;               // of fetch
-  std::vector<std::string> targets;        // of lock and fetch: DEVICE[:CAPABILITY]
+  std::vector<std::string> targets;        // of lock, fetch and diff: DEVICE[:CAPABILITY]
   std::optional<std::string> lock_output;  // of lock; nothing: beside the config
   bool prove = false;
   std::optional<std::string> model, report, depfile, inputs_file;
@@ -28,6 +28,11 @@ struct Args {
   int runs = 20;
   LoadOptions kernels;  // of models that are run
   TargetFlags target;
+  struct {
+    bool exit_code = false;
+    std::vector<std::string> fail_on;  // fallback, trust
+    bool git_driver = false;
+  } diff;
 };
 
 /// The options a command takes beside its inputs.
@@ -50,6 +55,7 @@ enum class Option {
   kLock,
   kKernels,
   kFetch,
+  kDiff,
 };
 
 struct Command {

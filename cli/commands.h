@@ -14,6 +14,7 @@ int RunExplain(const Args& args);
 int RunKernels(const Args& args);
 int RunLock(const Args& args);
 int RunFetch(const Args& args);
+int RunDiff(const Args& args);
 
 /// In the order in which --help lists them.
 const std::vector<Command>& Commands();

@@ -43,10 +43,11 @@ void RemoveByteOrderMark(std::string* text) {
   if (text->starts_with(kMark)) text->erase(0, kMark.size());
 }
 
-std::optional<Node> ReadDocument(Syntax syntax, Diagnostics* diagnostics) {
+std::optional<Node> ReadDocument(Syntax syntax, Diagnostics* diagnostics,
+                                 const DocumentLimits& limits) {
   const std::string_view text = diagnostics->source()->text();
-  if (text.size() > kMaxFileBytes) {
-    diagnostics->Report<Diag::FileTooLarge>({0, 0}, kMaxFileBytes);
+  if (text.size() > limits.bytes) {
+    diagnostics->Report<Diag::FileTooLarge>({0, 0}, limits.bytes);
     return std::nullopt;
   }
   const size_t nul = text.find('\0');
@@ -59,7 +60,7 @@ std::optional<Node> ReadDocument(Syntax syntax, Diagnostics* diagnostics) {
     diagnostics->Report<Diag::InvalidUtf8>({valid, valid + 1});
     return std::nullopt;
   }
-  return syntax == Syntax::kToml ? ReadToml(diagnostics) : ReadJson(diagnostics);
+  return syntax == Syntax::kToml ? ReadToml(diagnostics) : ReadJson(diagnostics, limits.values);
 }
 
 }  // namespace kernelmap

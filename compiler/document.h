@@ -61,12 +61,19 @@ inline constexpr int kMaxDepth = 64;
 inline constexpr int kMaxValues = 250000;  // tables, keys and items; a config has a few an entry
 inline constexpr int kMaxDots = 60000;     // in TOML keys, and in headers; see toml_reader.cpp
 
+/// How much is read. What kernelmap wrote itself may be larger than a config.
+struct DocumentLimits {
+  size_t bytes = kMaxFileBytes;
+  int values = kMaxValues;  // of JSON
+};
+
 /// The root table; nothing, and a diagnostic, when the text is not valid. A first syntax error
 /// ends the reading; duplicate keys of JSON are all reported.
-std::optional<Node> ReadDocument(Syntax syntax, Diagnostics* diagnostics);
+std::optional<Node> ReadDocument(Syntax syntax, Diagnostics* diagnostics,
+                                 const DocumentLimits& limits = {});
 
 // The two readers behind ReadDocument. Both expect valid UTF-8 without NUL bytes.
 std::optional<Node> ReadToml(Diagnostics* diagnostics);
-std::optional<Node> ReadJson(Diagnostics* diagnostics);
+std::optional<Node> ReadJson(Diagnostics* diagnostics, int max_values = kMaxValues);
 
 }  // namespace kernelmap

@@ -43,8 +43,11 @@ bool IsNumberCharacter(char c) {
 
 class Handler {
  public:
-  Handler(Diagnostics* diagnostics, const char** furthest)
-      : diagnostics_(diagnostics), text_(diagnostics->source()->text()), furthest_(furthest) {}
+  Handler(Diagnostics* diagnostics, int max_values, const char** furthest)
+      : diagnostics_(diagnostics),
+        text_(diagnostics->source()->text()),
+        max_values_(max_values),
+        furthest_(furthest) {}
 
   bool null() { return Scalar(Node::Kind::kNull, 4) != nullptr; }
   bool boolean(bool value) {
@@ -164,8 +167,8 @@ class Handler {
   }
 
   bool Counted(Span span) {
-    if (++values_ <= kMaxValues) return true;
-    diagnostics_->Report<Diag::TooMany>(span, kMaxValues);
+    if (++values_ <= max_values_) return true;
+    diagnostics_->Report<Diag::TooMany>(span, max_values_);
     return false;
   }
 
@@ -223,6 +226,7 @@ class Handler {
 
   Diagnostics* diagnostics_;
   std::string_view text_;
+  int max_values_;
   const char** furthest_;
   std::vector<Level> levels_;
   std::optional<Node> root_;
@@ -232,10 +236,10 @@ class Handler {
 
 }  // namespace
 
-std::optional<Node> ReadJson(Diagnostics* diagnostics) {
+std::optional<Node> ReadJson(Diagnostics* diagnostics, int max_values) {
   const std::string_view text = diagnostics->source()->text();
   const char* furthest = text.data();
-  Handler handler(diagnostics, &furthest);
+  Handler handler(diagnostics, max_values, &furthest);
   const size_t errors = diagnostics->errors();
   const bool read =
       nlohmann::json::sax_parse(CountingIterator(text.data(), &furthest),

@@ -62,6 +62,6 @@ for wrong in ({"inherit_maping": True}, {"kernel_mapping": {"A": {"version": 3}}
     if validator("kernelmap").is_valid(wrong):
         failures.append(f"the schema takes {wrong}")
 
-if failures or any(counts.get(name, 0) == 0 for name in ("kernelmap", "plan", "check", "report")):
+if failures or any(counts.get(name, 0) == 0 for name in ("kernelmap", "plan", "check", "report", "diff")):
     sys.exit("\n".join(failures) or f"something was not validated: {counts}")
 print(counts)
