@@ -6,11 +6,12 @@
 namespace kernelmap {
 namespace {
 
-constexpr std::array<std::string_view, 20> kOfModels = {
-    "member_missing", "member_class", "no_opt_in",      "not_replaceable", "no_graph",
-    "other_use",      "signature",    "no_attribute",   "dtype",           "different_code",
-    "excluded",       "mutation",     "escaping_value", "shared_code",     "control_flow",
-    "not_executed",   "autocast",     "other_form",     "shape",           "too_large"};
+constexpr std::array<std::string_view, 24> kOfModels = {
+    "member_missing",   "member_class", "no_opt_in",      "not_replaceable", "no_graph",
+    "other_use",        "signature",    "no_attribute",   "dtype",           "different_code",
+    "excluded",         "mutation",     "escaping_value", "shared_code",     "control_flow",
+    "not_executed",     "autocast",     "other_form",     "shape",           "too_large",
+    "different_result", "not_finite",   "random_result",  "not_run"};
 
 std::string_view DecisionWord(Decision decision) {
   switch (decision) {
