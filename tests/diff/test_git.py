@@ -122,7 +122,10 @@ class Git(unittest.TestCase):
     def test_git_diff_shows_what_a_config_does(self):
         self.use_driver()
         self.assertEqual(self.git("diff"), "conf/k.toml -> conf/k.toml: " + SAID)
-        self.assertIn(SAID, self.git("show", "--ext-diff", "--format=", "HEAD", "--", "conf") + SAID)
+        self.commit("new")
+        self.assertEqual(self.git("show", "--ext-diff", "--format=", "--", "conf"), "conf/k.toml -> conf/k.toml: " + SAID)
+        self.assertIn("+RMSNorm", self.git("show", "--format=", "--", "conf"))  # as git does, unless asked
+        self.git("checkout", "-q", "HEAD~1", "--", "conf")
         self.write("conf/k.toml", "# moved\n\n" + OLD)
         self.assertEqual(self.git("diff"), "conf/k.toml -> conf/k.toml: no difference\n")
 
