@@ -105,6 +105,38 @@ void CompareTrustSettings(const Config& before, const Config& after, Diff* diff)
   }
 }
 
+// Whose code the entries of a config may run as far as trust goes, and the name that uses it first.
+// This asks no store, so that a kernel which is not there yet is no surprise later.
+std::map<std::string, std::string> PublishersUsed(const Config& config) {
+  std::map<std::string, std::string> used;
+  VisitValues(config, [&](const EntryKey& key, const Value& value) {
+    for (const Candidate& candidate : value.candidates) {
+      const std::string publisher = candidate.ref.Publisher();
+      if (candidate.ref.kind == KernelRef::Kind::kLocal) {
+        used.emplace("", key.name);
+      } else if (candidate.ref.kind == KernelRef::Kind::kHub &&
+                 (config.allow_all_kernels.value || candidate.trust_remote_code ||
+                  HasPublisher(config.trusted_publishers.value, publisher))) {
+        used.emplace(publisher, key.name);
+      }
+    }
+  });
+  if (config.default_mapping.value == "transformers" && config.inherit_mapping.value) {
+    used.emplace("kernels-community", "the transformers mapping");
+  }
+  return used;
+}
+
+void ComparePublishers(const Config& before, const Config& after, Diff* diff) {
+  const auto old_ones = PublishersUsed(before), new_ones = PublishersUsed(after);
+  for (const auto& [publisher, name] : new_ones) {
+    if (old_ones.contains(publisher)) continue;
+    const std::string whose = publisher.empty() ? "folders of this machine" : publisher;
+    AddTrust(TrustDirection::kWidened, "code", publisher, {}, "of " + whose + ", for " + name,
+             diff);
+  }
+}
+
 std::string ExtraClasses(const Config& config) {
   std::set<std::string> layers;
   for (const ExtraLayer& extra : config.extra_classes) {
@@ -137,6 +169,7 @@ std::map<EntryKey, std::string> Values(const Config& config) {
 void CompareConfigs(const Config* before, const Config* after, Diff* diff) {
   const Config &a = OrDefault(before), &b = OrDefault(after);
   CompareTrustSettings(a, b, diff);
+  ComparePublishers(a, b, diff);
   const auto add = [&](const char* key, const std::string& x, const std::string& y) {
     if (x != y) diff->settings.push_back({key, x, y});
   };

@@ -53,7 +53,7 @@ std::string_view TrustDirectionName(TrustDirection direction);
 /// More, less or other foreign code may run.
 struct TrustChange {
   TrustDirection direction = TrustDirection::kOther;
-  std::string what;     // trusted_publishers, allow_all_kernels, trust_remote_code, kernel
+  std::string what;     // trusted_publishers, allow_all_kernels, trust_remote_code, code, kernel
   std::string name;     // that is mapped; "" of a setting
   std::string where;    // the device and mode of an entry: "cuda>=8.0, training"
   std::string subject;  // a publisher or repository; "" where there is none
