@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -186,8 +185,7 @@ int RunDiff(const Args& args) {
   const std::optional<Diff> diff =
       DiffOperands(args, std::move(operands[0]), std::move(operands[1]), *environment, &code);
   if (!diff) return code;
-  const char* no_color = std::getenv("NO_COLOR");
-  const bool color = args.output == "-" && isatty(STDOUT_FILENO) && !(no_color && *no_color);
+  const bool color = args.output == "-" && WantsColor(STDOUT_FILENO);
   if ((code = WriteResult(args.output, RenderDiff(*diff, args.format, color)))) return code;
   return DiffExitCode(*diff, args);
 }

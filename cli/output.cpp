@@ -160,10 +160,13 @@ void HoldInterrupts() {
   sigprocmask(SIG_BLOCK, &interrupts, nullptr);
 }
 
-void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics) {
+bool WantsColor(int descriptor) {
   const char* no_color = std::getenv("NO_COLOR");
-  const bool color = isatty(STDERR_FILENO) && !(no_color && *no_color);
-  std::fputs(DiagnosticsToText(diagnostics, color).c_str(), stderr);
+  return isatty(descriptor) && !(no_color && *no_color);
+}
+
+void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics) {
+  std::fputs(DiagnosticsToText(diagnostics, WantsColor(STDERR_FILENO)).c_str(), stderr);
 }
 
 int UsageError(const std::string& message) {

@@ -30,6 +30,9 @@ class TemporaryFile {
   int exit_code_ = 0;
 };
 
+/// Whether what goes there is for a terminal, and NO_COLOR is not set.
+bool WantsColor(int descriptor);
+
 /// To standard error, in colour on a terminal unless NO_COLOR is set.
 void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics);
 

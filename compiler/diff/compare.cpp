@@ -190,7 +190,6 @@ class SiteComparer {
       }
     } else {
       fields = FieldsThatDiffer(before, after);
-      if (a.name != b.name) fields.insert(fields.begin(), "name");
       if (one_proved_) std::erase(fields, "proof");
     }
     if (!fields.empty()) Add(b, std::move(before), std::move(after), std::move(fields));

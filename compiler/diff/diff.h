@@ -16,6 +16,7 @@ namespace kernelmap {
 
 /// A name or a site on one side.
 struct DiffState {
+  std::string name;    // of a site: the name it is mapped by, which may change
   std::string action;  // of a name: kernel, fallback, disabled; of a site: as in reports
   std::string mode;    // of a name: the mode whose value was taken; "" where it is not known
   std::string guard;

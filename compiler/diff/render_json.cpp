@@ -1,10 +1,14 @@
 // kernelmap-diff/1: every change, one by one.
+#include <algorithm>
+
 #include "compiler/diff/diff.h"
 #include "compiler/plan_json.h"
 #include "compiler/reasons.h"
 
 namespace kernelmap {
 namespace {
+
+constexpr const char* kDecision = "decision";  // what the action of a name is called in plans
 
 void WriteMaybe(std::string_view key, const std::optional<std::string>& value, JsonWriter* json) {
   json->Key(key);
@@ -58,7 +62,7 @@ void WriteUnknown(const std::vector<Unknown>& list, JsonWriter* json) {
 void WriteState(const std::optional<DiffState>& state, bool site, JsonWriter* json) {
   if (!state) return json->Null();
   json->BeginObject();
-  json->Key(site ? "action" : "decision").String(state->action);
+  json->Key(site ? "action" : kDecision).String(state->action);
   json->Key("kernel");
   WriteKernel(state->kernel, json);
   json->Key("reason");
@@ -71,6 +75,7 @@ void WriteState(const std::optional<DiffState>& state, bool site, JsonWriter* js
     json->EndObject();
   }
   if (site) {
+    json->Key("name").String(state->name);
     json->Key("class").String(state->class_name);
     json->Key("proof");
     state->proof.empty() ? json->Null() : json->String(state->proof);
@@ -93,7 +98,10 @@ void WriteChanges(const std::vector<Change>& changes, bool sites, JsonWriter* js
     json->Key("name").String(change.name);
     if (change.index) json->Key("index").Integer(*change.index);
     json->Key("change").String(ChangeKindName(change.kind));
-    json->Key("fields").Strings(change.fields);
+    std::vector<std::string> fields = change.fields;
+    if (!sites)
+      std::replace(fields.begin(), fields.end(), std::string("action"), std::string(kDecision));
+    json->Key("fields").Strings(fields);
     json->Key("new_fallback").Bool(change.new_fallback);
     if (!change.fusion.empty()) json->Key("fusion").String(change.fusion);
     json->Key("before");

@@ -61,6 +61,7 @@ DiffState StateOf(const PlanEntry& entry) {
 
 DiffState StateOf(const Site& site) {
   DiffState state;
+  state.name = site.name;
   state.action = ActionName(site.action);
   state.proof = site.proof;
   state.class_name = site.class_name;
@@ -89,6 +90,7 @@ std::vector<std::string> KernelFieldsThatDiffer(const std::optional<KernelUse>& 
 
 std::vector<std::string> FieldsThatDiffer(const DiffState& before, const DiffState& after) {
   std::vector<std::string> fields;
+  if (before.name != after.name) fields.emplace_back("name");
   if (before.action != after.action) fields.emplace_back("action");
   for (std::string& field : KernelFieldsThatDiffer(before.kernel, after.kernel)) {
     fields.push_back(std::move(field));

@@ -11,12 +11,12 @@ namespace kernelmap {
 DiffState StateOf(const PlanEntry& entry);
 DiffState StateOf(const Site& site);
 
-/// The fields of two states that differ, in a fixed order: action, kernel, repo, revision, variant,
-/// digest, trust, mode, guard, only, except, members, class, proof, reason.
+/// The fields of two states that differ, in a fixed order: name, action, kernel, repo, revision,
+/// variant, digest, trust, mode, guard, only, except, members, class, proof, reason.
 std::vector<std::string> FieldsThatDiffer(const DiffState& before, const DiffState& after);
 
-/// Of those, what a plan without proofs, or a report, does not know is not among them: a kernel's
-/// fields only.
+/// Of those the kernel's alone, which is all that a plan without proofs and a report both know of a
+/// site.
 std::vector<std::string> KernelFieldsThatDiffer(const std::optional<KernelUse>& before,
                                                 const std::optional<KernelUse>& after);
 

@@ -40,6 +40,7 @@ std::string FieldText(const DiffState& state, const std::string& field) {
   const auto kernel = [&](const std::optional<std::string> KernelUse::*part) {
     return state.kernel ? ((*state.kernel).*part).value_or("none") : std::string("none");
   };
+  if (field == "name") return state.name;
   if (field == "kernel") return state.kernel ? state.kernel->ref : "none";
   if (field == "repo") return kernel(&KernelUse::repo);
   if (field == "revision") return Short(kernel(&KernelUse::revision));
@@ -58,7 +59,7 @@ std::string FieldText(const DiffState& state, const std::string& field) {
 
 // Whether a field's change follows from what the two heads say already.
 bool Implied(const std::string& field, const Change& change, bool same_head) {
-  if (field == "action" || field == "reason" || field == "name") return true;
+  if (field == "action" || field == "reason") return true;
   const bool of_kernel = field == "kernel" || field == "repo" || field == "revision" ||
                          field == "variant" || field == "digest" || field == "trust";
   const bool other_kernel = Contains(change.fields, "kernel");
@@ -78,11 +79,13 @@ std::pair<std::string, std::string> ChangeTexts(const Change& change, bool site)
   }
   if (!change.before || !change.after) return {before, after};
   const bool same_head = before == after;
+  if (same_head) after.clear();  // said once is enough
   for (const std::string& field : change.fields) {
     if (Implied(field, change, same_head)) continue;
     before += ", " + field + " " + FieldText(*change.before, field);
-    after += ", " + field + " " + FieldText(*change.after, field);
+    after += (after.empty() ? "" : ", ") + field + " " + FieldText(*change.after, field);
   }
+  if (after.empty()) after = before;
   return {before, after};
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pty
 import random
 import re
 import subprocess
@@ -82,6 +83,20 @@ class Limits(unittest.TestCase):
             self.assertEqual((first.returncode, first.stderr), (0, ""))
         shuffled = random.Random(0).sample(old, len(old))
         self.assertIn("no difference", self.diff(report(old), report(shuffled)).stdout)
+
+    def test_colour_on_a_terminal_only(self):
+        new = report([site("a", "fallback")])
+        self.assertNotIn("\033", self.diff(report([site("a")]), new).stdout)
+        for variables, coloured in (({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False)):
+            ours, theirs = pty.openpty()
+            done = subprocess.run([PROGRAM, "diff", "old.json", "new.json"], cwd=self.folder, stdout=theirs, check=False,
+                                  timeout=60, env={"HF_HOME": "/nowhere", **variables})
+            os.close(theirs)
+            out = os.read(ours, 10000).decode()
+            os.close(ours)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual("\033[1;31m!\033[0m RMSNorm" in out, coloured)
+            self.assertEqual("\033" in out, coloured)
 
     def test_too_large_and_too_many(self):
         good = report([])
