@@ -185,12 +185,17 @@ void CompareConfigs(const Config* before, const Config* after, Diff* diff) {
 
 void FindHiddenEntries(const Config* before, const Config* after, Diff* diff) {
   const auto old_values = Values(OrDefault(before)), new_values = Values(OrDefault(after));
-  std::set<std::string> devices, shown;
+  std::set<std::string> devices;
+  std::map<std::string, std::set<std::string>> shown;  // the modes that were taken, by name
   for (const TargetDiff& target : diff->targets) {
     for (const auto& side : {target.before, target.after}) {
       if (side) devices.insert(side->device);
     }
-    for (const Change& change : target.names) shown.insert(change.name);
+    for (const Change& change : target.names) {
+      for (const auto& state : {change.before, change.after}) {
+        if (state) shown[change.name].insert(state->mode);
+      }
+    }
   }
   std::set<std::string> hidden;
   const auto compare = [&](const auto& ours, const auto& theirs) {
@@ -198,7 +203,10 @@ void FindHiddenEntries(const Config* before, const Config* after, Diff* diff) {
       const auto at = theirs.find(key);
       if (at != theirs.end() && at->second == text) continue;
       const std::string device = key.device.substr(0, key.device.find_first_of("<>="));
-      if (key.device.empty() || (devices.contains(device) && shown.contains(key.name))) continue;
+      const auto modes = shown.find(key.name);
+      const bool told = devices.contains(device) && modes != shown.end() &&
+                        (key.mode.empty() || modes->second.contains(key.mode));
+      if (key.device.empty() || told) continue;
       hidden.insert(key.name + " for " + key.Where());
     }
   };
