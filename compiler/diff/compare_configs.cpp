@@ -29,7 +29,7 @@ struct EntryKey {
   friend auto operator<=>(const EntryKey&, const EntryKey&) = default;
 
   std::string Where() const {
-    return mode.empty() ? device : device.empty() ? mode : device + ", " + mode;
+    return mode.empty() ? device : device.empty() ? mode : device + " " + mode;
   }
 };
 

@@ -56,7 +56,7 @@ struct TrustChange {
   TrustDirection direction = TrustDirection::kOther;
   std::string what;     // trusted_publishers, allow_all_kernels, trust_remote_code, code, kernel
   std::string name;     // that is mapped; "" of a setting
-  std::string where;    // the device and mode of an entry: "cuda>=8.0, training"
+  std::string where;    // the device and mode of an entry: "cuda>=8.0 training"
   std::string subject;  // a publisher or repository; "" where there is none
   std::optional<std::string> before, after;
   std::vector<std::string> targets;  // on which a name's kernel changed; empty: whatever the target
