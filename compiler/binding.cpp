@@ -146,10 +146,33 @@ class Binder {
   Implementation BindImplementation(const Node& table) {
     Implementation implementation;
     implementation.contiguous_output = false;
+    const bool fuses = table.Find("members") != nullptr;
     BindTable(table, "`implements`",
-              {Text("layer", &implementation.layer, true),
-               Texts("references", &implementation.references, true),
+              {Text("layer", &implementation.layer, !fuses),
+               Texts("references", &implementation.references, !fuses),
                Text("source", &implementation.source, true),
+               Text("stock", &implementation.stock),
+               Flag("same_input", &implementation.same_input),
+               {"members",
+                [&](const Member& member) {
+                  BindTables(member, diagnostics_, [&](const Node& item) {
+                    implementation.members.push_back(BindFused(item));
+                  });
+                }},
+               {"layout",
+                [&](const Member& member) {
+                  BindStrings(member, [&](const std::string& name, const Node& text) {
+                    if (auto layout = ParseLayout(SubText::OfString(text), diagnostics_)) {
+                      implementation.layout[name] = std::move(*layout);
+                    }
+                  });
+                }},
+               {"sizes",
+                [&](const Member& member) {
+                  BindStrings(member, [&](const std::string& name, const Node& text) {
+                    implementation.sizes[name] = text.text;
+                  });
+                }},
                Texts("same_dtype", &implementation.same_dtype),
                Flag("contiguous_output", &implementation.contiguous_output),
                {"rank",
@@ -158,7 +181,32 @@ class Binder {
                                                          "a whole number", diagnostics_);
                 }}},
               diagnostics_);
+    if (!fuses) return implementation;
+    implementation.layer.clear();
+    for (const FusedMember& member : implementation.members) {
+      implementation.layer += (implementation.layer.empty() ? "" : "+") + member.layer;
+    }
     return implementation;
+  }
+
+  FusedMember BindFused(const Node& table) {
+    FusedMember member;
+    BindTable(table, "`members`",
+              {Text("name", &member.name, true), Text("layer", &member.layer, true),
+               Texts("references", &member.references, true)},
+              diagnostics_);
+    return member;
+  }
+
+  // A table from names to texts.
+  void BindStrings(const Member& member,
+                   const std::function<void(const std::string&, const Node&)>& take) {
+    if (!IsKind(member.value, Node::Kind::kTable, member.key, "a table", diagnostics_)) return;
+    for (const Member& item : member.value.members) {
+      if (IsKind(item.value, Node::Kind::kString, item.key, "a string", diagnostics_)) {
+        take(item.key, item.value);
+      }
+    }
   }
 
   Diagnostics* diagnostics_;

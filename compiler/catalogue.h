@@ -72,11 +72,14 @@ struct Implementation {
   std::string layer;
   std::vector<std::string> references;  // names of references of the layer
   std::string source;
-  std::vector<std::string> same_dtype;   // parameters that must have one dtype, when they are bound
-  std::map<std::string, int> rank;       // parameters that must have this number of dimensions
-  std::map<std::string, Layout> layout;  // the kernel's parameters, of the stock modules'
-  bool contiguous_output = true;         // false: a consumer that needs strides gets a copy
-  std::optional<Adapter> adapter;        // which `source` calls
+  std::vector<std::string> same_dtype;  // parameters that must have one dtype, when they are bound
+  std::map<std::string, int> rank;      // parameters that must have this number of dimensions
+  /// The kernel's parameters, of the stock modules'. Of a layer alone they name parameters as the
+  /// references do, or by the path of the attribute: `gate_weight`, `gate_proj.weight`. A parameter
+  /// of `source` without one is the reference's.
+  std::map<std::string, Layout> layout;
+  bool contiguous_output = true;   // false: a consumer that needs strides gets a copy
+  std::optional<Adapter> adapter;  // which `source` calls
 
   /// Of a fusion, in order; `layer` is then their layers joined by `+`. A parameter of `source` is
   /// made by `layout`, or is one of `sizes`, or that of the first member whose reference has one of
@@ -87,6 +90,9 @@ struct Implementation {
   bool same_input = false;
   /// Whole numbers: the size of a parameter in its first dimension.
   std::map<std::string, std::string> sizes = {};
+  /// Of kernels that are not built in, with a layout: TorchScript with the parameters of `source`
+  /// that computes it in stock operations, for gradients and where the kernel cannot be had.
+  std::string stock = {};
 };
 
 /// Where the code of a kernel that is not built in is from. `commit` is empty of a local one;

@@ -13,6 +13,7 @@
 
 #include "compiler/fusion_sites.h"
 #include "rewriter/expr/match.h"
+#include "rewriter/fusion.h"
 #include "rewriter/sites.h"
 
 namespace kernelmap {
@@ -21,7 +22,9 @@ namespace kernelmap {
 struct SiteCandidate {
   Site site;
   int frame = -1;
-  std::vector<SiteEdit> edits;  // one a graph that holds the code
+  bool hint_only = false;          // nothing matched, and only a hint says that the class may be it
+  std::vector<SiteEdit> edits;     // one a graph that holds the code
+  std::optional<FusionEdit> made;  // instead of those, where the kernel's parameters are made
 };
 
 class Decider {
@@ -76,11 +79,21 @@ class Decider {
   // Such a module, where its code holds none.
   void ReportUnmatchedFunction(const expr::ModulePath& module, const std::vector<int>& frames,
                                const PlanEntry& entry, std::size_t start);
+  // What only a hint announced is no site where a module inside it is the one.
+  void DropHintsOfOthers();
   // The plan's decision on the site's name; `otherwise` where the plan has a kernel for it.
   void SetDecision(SiteCandidate& c, Action otherwise);
   static void Exclude(SiteCandidate& c);
   void DecideMatch(SiteCandidate& c, const expr::Match& match);
   std::string ProblemOf(const Implementation& implementation) const;
+  // Parameters of the kernel are made of the module's (sites_layout.cpp).
+  void MakeParameters(SiteCandidate& c, const expr::Match& match,
+                      const Implementation& implementation, expr::Edit edit);
+  std::optional<expr::Refusal> UsedElsewhere(const expr::Match& match, const FusionEdit& made);
+  // The path of an attribute, as named_parameters() gives it.
+  std::string PathOf(const ParameterPlace& place) const;
+  bool IsInside(int frame, int object) const;
+  FusionContext Context();
   // Code that several modules run is changed only where the change is the same for all.
   void RefuseSharedCode();
   bool SharedEverywhere(const expr::Edit& edit,
@@ -99,6 +112,7 @@ class Decider {
   std::map<std::string, std::vector<int>> by_name_, kernel_code_;
   std::vector<int> function_patterns_;
   std::map<int, std::vector<int>> frames_of_object_, frames_of_graph_;
+  std::optional<std::map<expr::Id, std::set<int>>> frames_of_parameter_;  // that read it
   std::unordered_set<int> unseen_;  // graphs that may run in a way that was not executed
   std::set<int> fused_;             // objects that run as part of a fusion
   std::vector<SiteCandidate> candidates_;

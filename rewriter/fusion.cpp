@@ -188,6 +188,10 @@ class FusionDecider {
       }
       if (proof_.matches.size() != paths_.size()) continue;
       proof_.implementation = &implementation;
+      for (const SiteReference& reference : c_.references) {
+        if (reference.implementation != &implementation || reference.problem.empty()) continue;
+        return Refusal{"python_only", reference.problem, ""};
+      }
       if (forms) return std::nullopt;
       if (!refused) refused = Refusal{"other_form", "the forms are " + seen, ""};
     }

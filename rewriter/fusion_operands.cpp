@@ -69,8 +69,28 @@ class OperandMaker {
     return std::nullopt;
   }
 
+  // Of a layer alone: a parameter of its reference, or an attribute that one is bound to.
+  std::optional<ParameterPlace> PlaceInLayer(const std::string& path) const {
+    const Match& match = p_.matches[0];
+    const auto& names = PatternOf(match).reference.parameters;
+    const int object = c_.execution.frames[match.frame].object;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const expr::Expr& bound = arena_[match.binding[i]];
+      if (bound.op != "param") continue;
+      if (names[i] == path) return ParameterPlace{bound.owner, bound.label};
+      const auto steps = expr::AttributePath(c_.program, object, bound.owner);
+      std::string text;
+      for (const std::string& step : steps ? *steps : std::vector<std::string>{}) {
+        text += step + ".";
+      }
+      if (steps && text + bound.label == path) return ParameterPlace{bound.owner, bound.label};
+    }
+    return std::nullopt;
+  }
+
   // `mlp.gate_weight`: a member as the manifest calls it, and a parameter of its reference.
   std::optional<ParameterPlace> PlaceOf(const std::string& path) const {
+    if (p_.implementation->members.empty()) return PlaceInLayer(path);
     const auto dot = path.find('.');
     if (dot == std::string::npos) return std::nullopt;
     for (std::size_t i = 0; i < p_.matches.size(); ++i) {

@@ -27,7 +27,7 @@ std::variant<std::vector<KernelCall>, Refusal> KernelCalls(const Kernel& kernel,
   // names.
   std::vector<KernelCall> calls;
   for (const Implementation& implementation : kernel.implementations) {
-    if (!layer || implementation.layer != layer_name) continue;
+    if (!layer || implementation.layer != layer_name || !implementation.layout.empty()) continue;
     const std::optional<SourceSignature> signature = ReadForwardSignature(implementation.source);
     if (!signature) return Refusal{"signature", "the kernel's code has no signature", ""};
     KernelCall call{{}, {}, &implementation, &kernel};

@@ -9,6 +9,7 @@
 
 #include "compiler/store/embedded_kernels.h"
 #include "rewriter/modules/kernels.h"
+#include "rewriter/numeric_gradients.h"
 #include "rewriter/numeric_run.h"
 #include "rewriter/torchscript/compile.h"
 #include "rewriter/used_kernels.h"
@@ -20,7 +21,8 @@ namespace {
 using expr::Refusal;
 using torch::jit::Graph;
 
-constexpr size_t kLeastSamples = 3;  // fewer show nothing
+constexpr size_t kLeastSamples = 3;    // fewer show nothing
+constexpr double kGradientTimes = 10;  // what gradients may err more than results: they are sums
 
 // What is allowed where a kernel's manifest says nothing: |a - b| over max |b|.
 double Tolerance(const Kernel& kernel, at::ScalarType dtype) {
@@ -78,15 +80,16 @@ struct NumericTrials::Stock {
   Tensors tensors;      // those of the model
   struct Result {
     Sample sample;
-    Tensors outputs;           // of a tuple, its elements
-    std::vector<bool> shared;  // for each, whether it may be the memory of an input
+    Tensors outputs;                 // of a tuple, its elements
+    std::vector<bool> shared;        // for each, whether it may be the memory of an input
+    std::vector<Tensors> gradients;  // of each, for training
   };
   std::vector<Result> results;
 };
 
 NumericTrials::NumericTrials(const Plan& plan, const torchscript::Imported& imported,
-                             const expr::Arena& arena)
-    : plan_(plan), imported_(imported), arena_(arena) {}
+                             const expr::Arena& arena, bool trains)
+    : plan_(plan), imported_(imported), arena_(arena), trains_(trains) {}
 NumericTrials::~NumericTrials() = default;
 
 namespace {
@@ -148,6 +151,28 @@ bool RunTwice(const torch::jit::Code& code, const ModuleObject& object, const Sa
   return ran;
 }
 
+// The inputs, which want gradients.
+Tensors WithGradients(const Tensors& inputs) {
+  Tensors leaves;
+  for (const at::Tensor& t : inputs) leaves.push_back(t.clone().set_requires_grad(true));
+  return leaves;
+}
+
+// Of each result.
+std::vector<Tensors> StockGradients(const torch::jit::Code& code, const ModuleObject& object,
+                                    const Sample& sample) {
+  const Tensors inputs = WithGradients(sample.inputs);
+  const at::AutoGradMode on(true);
+  torch::jit::Stack stack{object};
+  for (const at::Tensor& input : inputs) stack.emplace_back(input);
+  std::vector<Tensors> gradients;
+  for (const at::Tensor& output : Elements(RunCode(code, stack))) {
+    gradients.push_back(output.defined() ? GradientsOf(output, Differentiated(inputs, object))
+                                         : Tensors{});
+  }
+  return gradients;
+}
+
 }  // namespace
 
 const NumericTrials::Stock& NumericTrials::StockOf(const expr::Frame& frame) {
@@ -165,6 +190,7 @@ const NumericTrials::Stock& NumericTrials::StockOf(const expr::Frame& frame) {
   if (inputs.empty()) return refuse({"signature", "forward takes no input", ""});
   try {
     stock->object = imported_.objects[frame.object]->deepcopy();
+    if (trains_) PrepareForGradients(stock->object);
     stock->tensors = Clones(TensorsOf(stock->object));
     const torch::jit::Code code(WithoutCalls(*imported_.graphs[frame.graph].graph), "stock");
     std::optional<Refusal> refusal;
@@ -173,13 +199,21 @@ const NumericTrials::Stock& NumericTrials::StockOf(const expr::Frame& frame) {
     const bool any = features.empty();
     if (any) features = {16, 7, 34, 1};
     for (const int64_t feature : features) {
-      for (Sample& sample : MakeSamples(inputs, feature)) {
+      std::vector<Sample> samples = MakeSamples(inputs, feature);
+      const size_t count = samples.size();
+      if (trains_) {  // after train(), and after eval()
+        for (size_t i = 0; i < count; ++i) samples.push_back(samples[i]);
+      }
+      for (size_t i = 0; i < samples.size(); ++i) {
+        Sample& sample = samples[i];
+        if (trains_) SetTraining(stock->object, i < count);
         Stock::Result result;
         const bool ran = RunTwice(code, stock->object, sample, &result.outputs, &result.shared,
                                   &refusal, &problem);
         // Memory that it keeps makes results differ too.
         if (refusal && !SameBytes(TensorsOf(stock->object), stock->tensors)) break;
         if (refusal) return refuse(*refusal);
+        if (ran && trains_) result.gradients = StockGradients(code, stock->object, sample);
         result.sample = std::move(sample);
         if (ran) stock->results.push_back(std::move(result));
       }
@@ -269,9 +303,6 @@ TrialResult NumericTrials::Try(const PlanEntry& entry, const Kernel& kernel,
   if (plan_.target.device != "cpu") {
     return {Refusal{"not_run", "samples run on the CPU, the target is " + plan_.target.device, ""}};
   }
-  if (plan_.target.mode.starts_with("training")) {
-    return {Refusal{"not_run", "samples show results, not gradients", ""}};
-  }
   const at::NoGradGuard no_grad;
   const KeepRandomState keep;
   const Stock& stock = StockOf(frame);
@@ -288,12 +319,16 @@ TrialResult NumericTrials::Try(const PlanEntry& entry, const Kernel& kernel,
     if (ran.shared.at(index)) {
       return {Refusal{"mutation", "the result may be the memory of an input", ""}};
     }
-    const Tensors inputs = Clones(ran.sample.inputs);
+    const Tensors inputs = trains_ ? WithGradients(ran.sample.inputs) : Clones(ran.sample.inputs);
     at::Tensor found;
+    Tensors gradients;
     try {
+      const at::AutoGradMode mode(trains_);
       found = RunCode(*program.code,
                       Operands(named.edit, forward, *program.graph, stock.object, {inputs, label}))
                   .toTensor();
+      if (trains_) gradients = GradientsOf(found, Differentiated(inputs, stock.object));
+      found = found.detach();
     } catch (const std::exception& e) {
       return {
           Refusal{"different_result", "the kernel fails at " + label + ": " + ErrorLine(e), ""}};
@@ -307,15 +342,26 @@ TrialResult NumericTrials::Try(const PlanEntry& entry, const Kernel& kernel,
                           Described(expected) + " at " + label,
                       ""}};
     }
+    const auto compare = [&](const at::Tensor& a, const at::Tensor& b, double times,
+                             const char* what) {
+      const double allowed = times * Tolerance(kernel, b.scalar_type());
+      Difference difference;
+      AddDifference({a}, {b}, &difference);
+      const double error = difference.max_rel / allowed;
+      if (error <= result.error) return;
+      result.error = error;
+      worst = "largest error " + Number(difference.max_rel) + " of the largest " + what +
+              ", allowed " + Number(allowed) + ", at " + label;
+    };
     if (!AllFinite(expected) || !AllFinite(found)) return {Refusal{"not_finite", label, ""}};
-    const double allowed = Tolerance(kernel, expected.scalar_type());
-    Difference difference;
-    AddDifference({found}, {expected}, &difference);
-    const double error = difference.max_rel / allowed;
-    if (error <= result.error) continue;
-    result.error = error;
-    worst = "largest error " + Number(difference.max_rel) + " of the largest result, allowed " +
-            Number(allowed) + ", at " + label;
+    compare(found, expected, 1, "result");
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const at::Tensor& stock_gradient = ran.gradients.at(index).at(i);
+      if (!AllFinite(stock_gradient) || !AllFinite(gradients[i])) {
+        return {Refusal{"not_finite", "a gradient, at " + label, ""}};
+      }
+      compare(gradients[i], stock_gradient, kGradientTimes, "gradient");
+    }
   }
   if (!SameBytes(TensorsOf(stock.object), stock.tensors)) {
     stock_.erase(&frame);  // it is not the model's any more

@@ -5,6 +5,8 @@
 #include "rewriter/torchscript/import.h"
 #include "rewriter/torchscript/references.h"
 #include "rewriter/torchscript/split.h"
+#include "rewriter/torchscript/training.h"
+#include "rewriter/training_guard.h"
 
 namespace kernelmap {
 namespace {
@@ -15,6 +17,11 @@ std::vector<expr::DType> InputDTypes(const Plan& plan) {
     dtypes.push_back(expr::DTypeFromName(name).value_or(expr::kUnknownDType));
   }
   return dtypes;
+}
+
+Trial TrialOf(NumericTrials& trials) {
+  return [&trials](const PlanEntry& entry, const Kernel& kernel, const expr::Frame& frame,
+                   const NamedEdit& named) { return trials.Try(entry, kernel, frame, named); };
 }
 
 // The modules that need classes of their own before they can be fused.
@@ -39,15 +46,12 @@ SiteDecisions RewriteModule(torch::jit::Module& module, const Plan& plan,
   torchscript::CompileReferences(plan, catalogue, &references);
   torchscript::Imported imported;
   expr::Execution execution;
+  const bool trains = plan.target.mode.starts_with("training");
   const auto decide = [&] {
     imported = torchscript::ImportModule(module);
-    execution = expr::Execute(imported.program, InputDTypes(plan),
-                              plan.target.mode.starts_with("training"));
-    NumericTrials trials(plan, imported, execution.arena);
-    const Trial trial = [&trials](const PlanEntry& entry, const Kernel& kernel,
-                                  const expr::Frame& frame, const NamedEdit& named) {
-      return trials.Try(entry, kernel, frame, named);
-    };
+    execution = expr::Execute(imported.program, InputDTypes(plan), trains);
+    NumericTrials trials(plan, imported, execution.arena, trains);
+    const Trial trial = TrialOf(trials);
     with_compiler.trial = &trial;
     return DecideSites(plan, catalogue, imported.program, execution, references.references,
                        with_compiler);
@@ -68,7 +72,18 @@ SiteDecisions RewriteModule(torch::jit::Module& module, const Plan& plan,
   for (const SiteEdit& edit : decisions.edits) {
     if (edit.made) torchscript::CompileImplementation(*edit.made, &references);
   }
+  if (!trains && !options.self_mode && DependsOnTraining(imported.program)) {
+    expr::Execution trained = expr::Execute(imported.program, InputDTypes(plan), true);
+    NumericTrials trials(plan, imported, trained.arena, /*trains=*/true);
+    const Trial trial = TrialOf(trials);
+    SiteOptions in_training = with_compiler;
+    in_training.trial = &trial;
+    const SiteDecisions for_training =
+        DecideSites(plan, catalogue, imported.program, trained, references.references, in_training);
+    MarkNotForTraining(imported.program, execution, for_training, &decisions);
+  }
   torchscript::ApplyEdits(decisions, execution, references, imported, options.self_mode);
+  torchscript::AssertNotTraining(decisions, imported);
   if (!plan.model_inputs.empty()) {
     const int forward = imported.program.objects[imported.program.root].methods.at("forward");
     torchscript::AssertInputDTypes(plan.model_inputs, *imported.graphs[forward].graph);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "rewriter/decider.h"
-#include "rewriter/fusion.h"
 
 namespace kernelmap {
 
@@ -36,6 +35,7 @@ SiteDecisions Decider::Run() {
     for (Site& site : fusions[module.path]) candidates_.push_back({std::move(site), -1, {}});
     fusions.erase(module.path);
   }
+  DropHintsOfOthers();
   RefuseSharedCode();
   for (SiteCandidate& c : candidates_) {
     for (SiteEdit& e : c.edits) {
@@ -47,6 +47,7 @@ SiteDecisions Decider::Run() {
         known->edit.needs_contiguous |= e.edit.needs_contiguous;
       }
     }
+    if (c.made) decisions.fusions.push_back(std::move(*c.made));
     decisions.sites.push_back(std::move(c.site));
   }
   decisions.modules_run = modules_run_;
@@ -116,9 +117,7 @@ std::map<std::string, std::vector<Site>> Decider::Fusions(std::vector<FusionEdit
     modules.push_back({module.path, program_.objects[module.object].class_name});
   }
   std::map<std::string, std::vector<Site>> sites = FusionSites(plan_, modules);
-  const FusionContext context{
-      plan_,    catalogue_,        program_, execution_, references_,
-      matcher_, frames_of_object_, unseen_,  fused_,     options_.classes_are_split};
+  const FusionContext context = Context();
   for (auto& [parent, list] : sites) {
     for (Site& site : list) {
       if (site.action == Action::kCandidate) DecideFusionSite(context, site, fused_, edits);
@@ -191,10 +190,16 @@ bool Decider::VisitLayer(const expr::ModulePath& module, const std::vector<int>&
     c.site.model_source = SourceOf(frames[0], match->outputs[0]);
     DecideMatch(c, *match);
     // Another call of the module must come out the same.
-    for (std::size_t i = 1; i < frames.size() && !c.edits.empty(); ++i) {
+    for (std::size_t i = 1; i < frames.size() && (c.made || !c.edits.empty()); ++i) {
       const auto again = matcher_.MatchLayer(frames[i], {match->pattern}, nullptr);
       SiteCandidate other = NewSite(module, c.site.name);
       if (again) DecideMatch(other, *again);
+      if (c.made) {
+        if (!other.made || !other.made->fused.edit.SameAs(c.made->fused.edit)) {
+          Refuse(c, "shared_code");
+        }
+        continue;
+      }
       if (other.edits.empty()) {
         Refuse(c, "shared_code");
       } else if (!other.edits[0].edit.SameAs(c.edits[0].edit)) {
@@ -206,6 +211,8 @@ bool Decider::VisitLayer(const expr::ModulePath& module, const std::vector<int>&
       }
     }
   } else {
+    c.hint_only = std::any_of(all.begin(), all.end(),
+                              [&](const Answer& a) { return a.hinted && a.entry == *layer_named; });
     c.site.model_source = refusal.source.empty() ? FirstSource(c.frame) : refusal.source;
     SetDecision(c, Action::kFallback);
     const PlanEntry* entry = plan_.Find(c.site.name);

@@ -2,6 +2,7 @@
 // every place whose code is proved to be a layer or function of the plan. Decides; changes nothing.
 #pragma once
 
+#include <compare>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,12 +26,20 @@ struct SiteReference {
   std::string problem;  // why the kernel's code cannot be used; "" when it can
 };
 
+/// An attribute `training`, by the way to it from a module, and what it was when all was decided.
+struct ModeFlag {
+  std::vector<std::string> path;
+  bool value = false;
+  friend auto operator<=>(const ModeFlag&, const ModeFlag&) = default;
+};
+
 /// One change of one graph, and the kernel's code that goes there.
 struct SiteEdit {
   expr::Edit edit;
   const Implementation* implementation = nullptr;
   std::shared_ptr<const Implementation> made;   // for this site, where only its name is trusted
   std::string reference_layer, reference_name;  // what matched
+  std::vector<ModeFlag> modes = {};             // that its code is not right without
 };
 
 /// A parameter of a module: object of the program, and attribute.
@@ -47,7 +56,8 @@ struct NewParameter {
   std::map<std::string, ParameterPlace> from;  // by the paths of the layout
 };
 
-/// One fusion (rewriter/fusion.h). The first member's forward runs the kernel.
+/// One fusion (rewriter/fusion.h). The first member's forward runs the kernel. Also a layer alone
+/// whose kernel has a layout: the only member, without a parent.
 struct FusionEdit {
   int parent = -1;           // objects of the program
   std::vector<int> members;  // in the fusion's order

@@ -15,6 +15,7 @@ void Decider::Refuse(SiteCandidate& c, const std::string& code, const std::strin
   c.site.reason = ReasonOf(code, difference);
   c.site.proof.clear();
   c.edits.clear();
+  c.made.reset();
 }
 
 bool Decider::RunsUnseen(int object) const {
@@ -94,6 +95,9 @@ void Decider::DecideMatch(SiteCandidate& c, const Match& match) {
     return Refuse(c, refusal->code, refusal->difference);
   }
   c.site.proof = "semantic";
+  if (implementation && !implementation->layout.empty()) {
+    return MakeParameters(c, match, *implementation, std::get<Edit>(std::move(edit)));
+  }
   c.edits = {{std::get<Edit>(edit), implementation, nullptr, reference.layer, reference.name}};
 }
 

@@ -149,6 +149,7 @@ void Decider::ReportUnmatchedFunction(const expr::ModulePath& module,
     if (candidates_[i].site.name == entry.name) return;
   }
   SiteCandidate c = NewSite(module, entry.name);
+  c.hint_only = true;
   SetDecision(c, Action::kFallback);
   c.site.model_source = FirstSource(frames.empty() ? -1 : frames[0]);
   if (c.site.action == Action::kFallback && !c.site.reason) {
@@ -158,6 +159,23 @@ void Decider::ReportUnmatchedFunction(const expr::ModulePath& module,
     if (!nearest.source.empty()) c.site.model_source = nearest.source;
   }
   candidates_.push_back(std::move(c));
+}
+
+void Decider::DropHintsOfOthers() {
+  std::vector<bool> drop(candidates_.size(), false);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const Site& site = candidates_[i].site;
+    if (!candidates_[i].hint_only || !candidates_[i].edits.empty()) continue;
+    const std::string prefix = site.path.empty() ? "" : site.path + ".";
+    for (std::size_t j = i + 1; j < candidates_.size() && !drop[i]; ++j) {
+      const Site& inner = candidates_[j].site;
+      if (inner.path == site.path) continue;
+      if (!inner.path.starts_with(prefix)) break;
+      drop[i] = inner.name == site.name && !candidates_[j].hint_only;
+    }
+  }
+  std::size_t i = 0;
+  std::erase_if(candidates_, [&](const SiteCandidate&) { return drop[i++]; });
 }
 
 }  // namespace kernelmap

@@ -8,6 +8,17 @@
 #include "rewriter/kernel_fit.h"
 
 namespace kernelmap {
+namespace {
+
+// Whether an edit's code is that of the kernel which was chosen for `name`.
+bool IsOf(const SiteEdit& edit, const Kernel& kernel, const std::string& name) {
+  if (!edit.implementation || !edit.implementation->adapter) return false;
+  if (edit.made) return edit.reference_layer == name;
+  return std::any_of(kernel.implementations.begin(), kernel.implementations.end(),
+                     [&](const Implementation& i) { return &i == edit.implementation; });
+}
+
+}  // namespace
 
 EmbeddedKernels UsedKernels(const Plan& plan, const SiteDecisions& decisions,
                             const Catalogue& catalogue) {
@@ -19,13 +30,13 @@ EmbeddedKernels UsedKernels(const Plan& plan, const SiteDecisions& decisions,
     if (!kernel || !kernel->origin) continue;
     EmbeddedKernel embedded{
         *kernel->origin, entry.kernel->ref, entry.kernel->variant.value_or(""), {}};
-    for (const SiteEdit& edit : decisions.edits) {
-      const bool calls =
-          edit.reference_layer == entry.name && edit.implementation && edit.implementation->adapter;
-      if (calls && ops.insert(edit.implementation->adapter->op).second) {
+    const auto add = [&](const SiteEdit& edit) {
+      if (IsOf(edit, *kernel, entry.name) && ops.insert(edit.implementation->adapter->op).second) {
         embedded.adapters.push_back(*edit.implementation->adapter);
       }
-    }
+    };
+    for (const SiteEdit& edit : decisions.edits) add(edit);
+    for (const FusionEdit& fusion : decisions.fusions) add(fusion.fused);
     if (!embedded.adapters.empty()) used.kernels.push_back(std::move(embedded));
   }
   return used;

@@ -273,6 +273,28 @@ std::string ImplementFromSource(const LayerSource& source, const Layer& layer, K
   return wrong.empty() ? "stands for no form of " + layer.name : wrong;
 }
 
+// Code whose parameters are made of the stock modules', so that no reference takes them.
+void AddMade(const SourceSignature& signature, Adapter adapter, Implementation implementation,
+             std::vector<std::string> references, Kernel* kernel) {
+  adapter.stock = implementation.stock;
+  adapter.op = AdapterName(*kernel->origin, adapter);
+  implementation.references = std::move(references);
+  implementation.source = AdapterCall(adapter, signature);
+  implementation.adapter = std::move(adapter);
+  kernel->implementations.push_back(std::move(implementation));
+}
+
+// Code of a binding that stands for several modules.
+void FuseFromBinding(const BoundKernel& bound, Kernel* kernel) {
+  for (const Implementation& written : bound.kernel.implementations) {
+    const std::optional<SourceSignature> signature = ReadForwardSignature(written.source);
+    Adapter adapter;
+    if (written.members.empty() || !signature || !SetSchema(*signature, &adapter)) continue;
+    adapter.forward = written.source;
+    AddMade(*signature, std::move(adapter), written, {}, kernel);
+  }
+}
+
 // Code of a binding, whose parameters are those of the references that it names.
 void ImplementFromBinding(const BoundKernel& bound, const Layer& layer, Kernel* kernel) {
   for (const Implementation& written : bound.kernel.implementations) {
@@ -284,6 +306,14 @@ void ImplementFromBinding(const BoundKernel& bound, const Layer& layer, Kernel* 
       Adapter adapter;
       if (!named || !signature || !SetSchema(*signature, &adapter)) continue;
       adapter.forward = written.source;
+      if (!written.layout.empty()) {
+        // For other numbers of dimensions stock code would have to run, on parameters that are
+        // gone.
+        if (reference.rank.empty()) {
+          AddMade(*signature, std::move(adapter), written, {reference.name}, kernel);
+        }
+        continue;
+      }
       AddForm(reference, *signature, std::move(adapter), written, kernel);
     }
   }
@@ -307,7 +337,11 @@ HubKernel MakeHubKernel(const KernelOrigin& origin, const std::string& layers, c
     kernel->devices = bound->kernel.devices;
     kernel->deterministic = bound->kernel.deterministic;
     kernel->tolerance = bound->kernel.tolerance;
-    if (layer) ImplementFromBinding(*bound, *layer, kernel.get());
+    if (layer) {
+      ImplementFromBinding(*bound, *layer, kernel.get());
+    } else {
+      FuseFromBinding(*bound, kernel.get());
+    }
     if (!kernel->implementations.empty()) return {kernel, std::nullopt};
   }
   auto read = ReadLayerSource(layers, origin.name);

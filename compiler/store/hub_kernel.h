@@ -26,8 +26,8 @@ struct HubKernel {
 /// The kernel `origin.name` for the layer or function that is mapped. A binding that has code for
 /// it says which forms it stands for. Else its layers.py (`layers`, the text) is the code, and
 /// stands for each form whose inputs and attributes are those that it reads, unless the form is
-/// marked otherwise. `layer` null: a name that the catalogue does not know, for which the kernel
-/// can stand by `guard = "name"` only.
+/// marked otherwise. `layer` null: a fusion, for which a binding has the code; or a name that the
+/// catalogue does not know, for which the kernel can stand by `guard = "name"` only.
 HubKernel MakeHubKernel(const KernelOrigin& origin, const std::string& layers, const Layer* layer,
                         const BoundKernel* bound = nullptr);
 

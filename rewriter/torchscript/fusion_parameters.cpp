@@ -102,6 +102,16 @@ class ReadAttributes {
   std::set<std::pair<const c10::ClassType*, std::string>> read_;
 };
 
+// Whether the module, or one in it, is one of the objects.
+bool Holds(const c10::IValue& module, const std::set<const c10::ivalue::Object*>& objects) {
+  const c10::ivalue::Object* object = module.toObject().get();
+  if (objects.contains(object)) return true;
+  for (const c10::IValue& slot : object->slots()) {
+    if (slot.isModule() && Holds(slot, objects)) return true;
+  }
+  return false;
+}
+
 void RemoveAttribute(c10::ivalue::Object& object, const std::string& name) {
   object.unsafeRemoveAttr(name);
   object.type()->unsafeRemoveAttribute(name);
@@ -124,8 +134,12 @@ void RemoveUnused(const std::vector<FusionEdit>& fusions, Imported& imported) {
   const ReadAttributes read(imported);
   for (const FusionEdit& fusion : fusions) {
     std::set<std::pair<int, std::string>> taken;
+    std::set<const c10::ivalue::Object*> holders;
     for (const NewParameter& made : fusion.parameters) {
-      for (const auto& [path, place] : made.from) taken.insert({place.object, place.attribute});
+      for (const auto& [path, place] : made.from) {
+        taken.insert({place.object, place.attribute});
+        holders.insert(imported.objects[place.object].get());
+      }
     }
     for (std::size_t i = 0; i < fusion.members.size(); ++i) {
       c10::ivalue::Object& object = *imported.objects[fusion.members[i]];
@@ -133,7 +147,8 @@ void RemoveUnused(const std::vector<FusionEdit>& fusions, Imported& imported) {
       std::vector<std::string> names;
       for (std::size_t slot = 0; slot < type.numAttributes(); ++slot) {
         const std::string& name = type.getAttributeName(slot);
-        const bool submodule = i > 0 && object.getSlot(slot).isModule();
+        const c10::IValue& value = object.getSlot(slot);
+        const bool submodule = value.isModule() && (i > 0 || Holds(value, holders));
         if (!submodule && !taken.contains({fusion.members[i], name})) continue;
         if (!read.Contains(type, name)) names.push_back(name);
       }

@@ -1,8 +1,8 @@
-// The parameters of fused modules.
+// The parameters of fused modules, and of layers whose kernel has a layout.
 //
 // before: the members' own
 // after:  the first member has those that its layout makes of them; what no code reads any more is
-//         gone. Tensors that other modules hold too stay there
+//         gone, with the modules that held it. Tensors that other modules hold too stay there
 // conditions: no other instance has the members' classes
 #pragma once
 

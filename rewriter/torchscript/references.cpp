@@ -29,9 +29,7 @@ class Compiler {
       torch::jit::Function* forward = Compile(implementation.source);
       out_->implementations[&implementation] = forward;
       Add(layer, kernel.name, *forward, &implementation);
-      if (implementation.adapter) {
-        out_->references.back().problem = KernelSourceProblem(implementation.adapter->forward);
-      }
+      AddProblem(implementation);
     }
   }
 
@@ -51,13 +49,20 @@ class Compiler {
       }
       std::erase_if(fused.input,
                     [&](const std::string& name) { return implementation.layout.contains(name); });
+      if (implementation.adapter) DeclareAdapter(*implementation.adapter);
       torch::jit::Function* forward = Compile(implementation.source);
       out_->implementations[&implementation] = forward;
       Add(fused, kernel.name, *forward, &implementation);
+      AddProblem(implementation);
     }
   }
 
  private:
+  void AddProblem(const Implementation& implementation) {
+    if (!implementation.adapter) return;
+    out_->references.back().problem = KernelSourceProblem(implementation.adapter->forward);
+  }
+
   torch::jit::Function* Compile(const std::string& source) {
     out_->sources.push_back(CompileSource(source));
     return out_->sources.back().forward;

@@ -101,6 +101,39 @@ class KeepingRMSNorm(RMSNorm):
         return x * self.weight
 
 
+class StoppedRMSNorm(RMSNorm):
+    """Right, but for its gradient."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.to(torch.float32)
+        scale = torch.sqrt((wide * wide).sum(-1, keepdim=True) / wide.size(-1) + self.variance_epsilon)
+        return self.weight * (wide / scale.detach()).to(x.dtype)
+
+
+class FrozenRMSNorm(RMSNorm):
+    """Right as long as the weight is what it is."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(WIDTH))
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.to(torch.float32)
+        scale = torch.sqrt((wide * wide).sum(-1, keepdim=True) / wide.size(-1) + self.variance_epsilon)
+        return (self.weight * self.weight) * (wide / scale).to(x.dtype)
+
+
+class DroppingRMSNorm(RMSNorm):
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.to(torch.float32)
+        scale = torch.sqrt((wide * wide).sum(-1, keepdim=True) / wide.size(-1) + self.variance_epsilon)
+        return self.dropout(self.weight * (wide / scale).to(x.dtype))
+
+
 class PairRMSNorm(RMSNorm):
     """A further result, as tracing adds it."""
 

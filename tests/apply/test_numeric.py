@@ -124,7 +124,26 @@ class Numeric(km.Case):
     def test_training_and_strict(self):
         self.stock = self.save(models.Model(models.RMSNorm()), True)
         report = self.apply(self.stock, "--mode", "training", config=self.config(NORM))
-        self.assertEqual(report["sites"][0]["reason"]["code"], "not_run")
+        self.assertEqual((report["sites"][0]["action"], report["sites"][0]["proof"]), ("replaced", "numeric"))
+        made, stock = km.load(self.out).train(), km.load(self.stock).train()
+        with torch.enable_grad():
+            for model in (made, stock):
+                (model(km.token_ids((2, 8))) ** 2).sum().backward()
+        for a, b in zip(made.parameters(), stock.parameters(), strict=True):
+            torch.testing.assert_close(a.grad, b.grad)
+        site, = self.sites(models.Model(models.DroppingRMSNorm()), NORM)
+        self.assertEqual(site["proof"], "numeric")
+        with self.assertRaisesRegex(torch.jit.Error, "kernelmap: DroppingRMSNorm: it was rewritten for inference"):
+            km.load(self.out).train()(km.token_ids((2, 8)))
+        for module, code, text in [(models.StoppedRMSNorm, "different_result", "of the largest gradient"),
+                                   (models.FrozenRMSNorm, "different_result", "of the largest"),
+                                   (models.DroppingRMSNorm, "random_result", "")]:
+            for mode, expected in (("inference", None), ("training", code)):
+                self.stock = self.save(models.Model(module()), True)
+                report = self.apply(self.stock, "--mode", mode, config=self.config(NORM))
+                site, = report["sites"]
+                self.assertEqual((site["reason"] or {}).get("code"), expected, site)
+                self.assertIn(text if expected else "", (site["reason"] or {}).get("difference") or "")
         self.sites(models.Model(models.ClampRMSNorm()), 'on_fallback = "error"\n' + NORM, code=1)
 
     def test_verify(self):

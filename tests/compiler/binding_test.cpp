@@ -38,6 +38,45 @@ TEST(Binding, WrongFiles) {
             "`python_only` must be a list of tables, not a whole number");
 }
 
+TEST(Binding, Layouts) {
+  Diagnostics diagnostics(std::make_shared<Source>("binding.toml", R"toml(
+repo = "org/mlps"
+[[kernel]]
+name = "MLP"
+[[kernel.implements]]
+layer = "SwiGLUMLP"
+references = ["split"]
+layout = { w = "concat(gate_proj.weight, up_weight, dim=0)" }
+source = "def forward(x, w, down_weight): return ops.mlp(x, w, down_weight)"
+stock = "def forward(x, w, down_weight): return x"
+[[kernel.implements]]
+members = [{ name = "a", layer = "Linear", references = ["plain"] },
+           { name = "b", layer = "Linear", references = ["plain"] }]
+same_input = true
+layout = { w = "concat(a.weight, b.weight, dim=0)" }
+sizes = { n = "a.weight" }
+source = "def forward(x, w, n): return ops.two(x, w, n)"
+)toml"));
+  const auto binding = ReadBinding(&diagnostics);
+  ASSERT_TRUE(binding) << DiagnosticsToText(diagnostics.list(), false);
+  const auto& codes = binding->Find("MLP")->kernel.implementations;
+  ASSERT_EQ(codes.size(), 2u);
+  EXPECT_EQ(codes[0].layout.at("w").Text(), "concat(gate_proj.weight, up_weight, dim=0)");
+  EXPECT_EQ(codes[0].stock, "def forward(x, w, down_weight): return x");
+  EXPECT_EQ(codes[1].layer, "Linear+Linear");
+  EXPECT_EQ(codes[1].members.at(1).name, "b");
+  EXPECT_TRUE(codes[1].same_input);
+  EXPECT_EQ(codes[1].sizes.at("n"), "a.weight");
+
+  const std::string head = "repo = \"a/b\"\n[[kernel]]\nname = \"K\"\n[[kernel.implements]]\n";
+  EXPECT_EQ(Wrong(head + "references = []\nsource = \"\""), "no `layer` in `implements`");
+  EXPECT_EQ(Wrong(head + "members = [{ name = \"a\" }]\nsource = \"\""), "no `layer` in `members`");
+  EXPECT_NE(
+      Wrong(head + "layer = \"L\"\nreferences = []\nsource = \"\"\nlayout = { w = \"f(x)\" }"), "");
+  EXPECT_EQ(Wrong(head + "layer = \"L\"\nreferences = []\nsource = \"\"\nlayout = { w = 1 }"),
+            "`w` must be a string, not a whole number");
+}
+
 TEST(Binding, AKernel) {
   Diagnostics diagnostics(std::make_shared<Source>("binding.toml", R"toml(
 repo = "org/norms"

@@ -84,7 +84,7 @@ def sha256(data):
     return hashlib.sha256(data).digest()
 
 
-def variant_files(library, layers=LAYERS):
+def variant_files(library, layers=LAYERS, binding=None):
     """name -> bytes of a build variant."""
     stem = os.path.basename(library).partition(".")[0]
     files = {
@@ -93,6 +93,8 @@ def variant_files(library, layers=LAYERS):
         "_ops.py": f"import torch\nfrom . import {stem}\nops = torch.ops.{stem}\n".encode(),
         "layers.py": layers.encode(),
     }
+    if binding:
+        files["kernelmap.toml"] = binding.encode()
     metadata = {
         "name": "sample", "id": stem, "version": 1, "license": "Apache-2.0", "python-depends": [],
         "backend": {"type": "cpu"},
@@ -103,22 +105,22 @@ def variant_files(library, layers=LAYERS):
     return files
 
 
-def make_folder(folder, library, layers=LAYERS):
+def make_folder(folder, library, layers=LAYERS, binding=None):
     """A local kernel."""
     target = pathlib.Path(folder, "build", VARIANT)
     target.mkdir(parents=True)
-    for name, data in variant_files(library, layers).items():
+    for name, data in variant_files(library, layers, binding).items():
         (target / name).write_bytes(data)
     return str(folder)
 
 
-def add_commit(home, commit, library, layers=LAYERS, repo=REPO, refs=("main", "v1")):
+def add_commit(home, commit, library, layers=LAYERS, repo=REPO, refs=("main", "v1"), binding=None):
     """Adds a commit to the cache in HOME/hub, as huggingface_hub lays it out. Returns the snapshot's variant."""
     root = pathlib.Path(home, "hub", "kernels--" + repo.replace("/", "--"))
     target = root / "snapshots" / commit / "build" / VARIANT
     target.mkdir(parents=True)
     (root / "blobs").mkdir(exist_ok=True)
-    for name, data in variant_files(library, layers).items():
+    for name, data in variant_files(library, layers, binding).items():
         blob = root / "blobs" / sha256(data).hex()
         blob.write_bytes(data)
         (target / name).symlink_to(os.path.relpath(blob, target))

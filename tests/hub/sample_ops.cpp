@@ -47,6 +47,23 @@ void CausalConv1d(const at::Tensor& x, const at::Tensor& weight,
   out.add_(KM_OFFSET);
 }
 
+// Kernels that want gate and up projection, or all projections, in one weight. They have gradients.
+at::Tensor GatedMlp(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down) {
+  const auto halves = at::linear(x, gate_up).chunk(2, -1);
+  return at::linear(at::silu(halves[0]) * halves[1], down) + KM_OFFSET;
+}
+
+at::Tensor NormGatedMlp(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& gate_up,
+                        const at::Tensor& down, double eps) {
+  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor scale = at::rsqrt(wide.pow(2).mean(-1, true) + eps);
+  return GatedMlp(weight * (wide * scale).to(x.scalar_type()), gate_up, down);
+}
+
+at::Tensor Project(const at::Tensor& x, const at::Tensor& weight) {
+  return at::linear(x, weight) + KM_OFFSET;
+}
+
 at::Tensor Increment(at::Tensor& x) { return x.add_(1); }
 
 }  // namespace
@@ -59,6 +76,11 @@ TORCH_LIBRARY(KM_NAMESPACE, ops) {
       "causal_conv1d_fwd(Tensor x, Tensor weight, Tensor? bias, Tensor? seq_idx, Tensor? "
       "initial_states, Tensor! out, Tensor!? final_states_out, bool silu_activation) -> ()");
   ops.def("increment(Tensor! x) -> Tensor", Increment);
+  ops.def("gated_mlp(Tensor x, Tensor gate_up, Tensor down) -> Tensor", GatedMlp);
+  ops.def(
+      "norm_gated_mlp(Tensor x, Tensor weight, Tensor gate_up, Tensor down, float eps) -> Tensor",
+      NormGatedMlp);
+  ops.def("project(Tensor x, Tensor weight) -> Tensor", Project);
 }
 
 TORCH_LIBRARY_IMPL(KM_NAMESPACE, CPU, ops) {
