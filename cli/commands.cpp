@@ -125,6 +125,13 @@ const std::vector<Command>& Commands() {
        1,
        {Option::kFetch, Option::kTarget, Option::kLocked, Option::kFormat, Option::kOutput},
        RunFetch},
+      {"doctor",
+       "doctor [CONFIG] [--format text|json] [-o FILE]",
+       "what is found on this machine, and what keeps kernels from loading",
+       0,
+       1,
+       {Option::kFormat, Option::kOutput},
+       RunDoctor},
   };
   return commands;
 }

@@ -15,6 +15,7 @@ int RunKernels(const Args& args);
 int RunLock(const Args& args);
 int RunFetch(const Args& args);
 int RunDiff(const Args& args);
+int RunDoctor(const Args& args);
 
 /// In the order in which --help lists them.
 const std::vector<Command>& Commands();

@@ -31,7 +31,7 @@ int RunRewriter(char** argv) {
 std::string Help() {
   std::string text = "Usage: kernelmap COMMAND …\n\n";
   for (const Command& command : Commands()) {
-    text += "  " + std::string(command.name) + std::string(10 - command.name.size(), ' ') +
+    text += "  " + std::string(command.name) + std::string(13 - command.name.size(), ' ') +
             std::string(command.help) + "\n";
   }
   return text + "\n`kernelmap COMMAND --help` tells more of each.\n";

@@ -4,6 +4,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/machine.h"
+#include "compiler/torch_build.h"
 #include "compiler/version.h"
 
 #if !defined(KM_TORCH_VERSION) || !defined(KM_TORCH_BUILD)
@@ -145,6 +146,9 @@ bool ReadBackend(std::string_view device, std::string_view name,
 }
 
 }  // namespace
+
+std::string_view BuiltTorchVersion() { return KM_TORCH_VERSION; }
+std::string_view BuiltTorchDevice() { return KM_TORCH_BUILD; }
 
 std::optional<Target> ResolveTarget(const TargetFlags& flags, const Config* config,
                                     std::vector<Diagnostic>* diagnostics) {

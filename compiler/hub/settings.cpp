@@ -55,15 +55,22 @@ std::string ReadToken(const std::string& path) {
   return Trim({buffer, static_cast<size_t>(got)});
 }
 
-std::string FindToken(const GetEnv& get_env) {
-  if (IsTrue(Value(get_env, "HF_HUB_DISABLE_IMPLICIT_TOKEN"))) return "";
+// The token, and into `from` where it was found.
+std::string FindToken(const GetEnv& get_env, std::string* from) {
+  const char* disable = "HF_HUB_DISABLE_IMPLICIT_TOKEN";
+  if (IsTrue(Value(get_env, disable))) return *from = disable, "";
   for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}) {
-    if (std::string token = Trim(Value(get_env, name)); !token.empty()) return token;
+    if (std::string token = Trim(Value(get_env, name)); !token.empty()) return *from = name, token;
   }
-  const std::string path = Value(get_env, "HF_TOKEN_PATH");
-  if (!path.empty()) return ReadToken(ExpandPath(path, get_env).value_or(""));
-  const auto home = HuggingFaceHome(get_env);
-  return home ? ReadToken(*home + "/token") : "";
+  std::string path = Value(get_env, "HF_TOKEN_PATH");
+  if (!path.empty()) {
+    path = ExpandPath(path, get_env).value_or("");
+  } else if (const auto home = HuggingFaceHome(get_env)) {
+    path = *home + "/token";
+  }
+  std::string token = path.empty() ? "" : ReadToken(path);
+  if (!token.empty()) *from = path;
+  return token;
 }
 
 }  // namespace
@@ -83,7 +90,7 @@ std::optional<HubSettings> ReadHubSettings(const GetEnv& get_env, std::string* e
     *error = "HF_ENDPOINT is no http or https URL of a server, without a user name";
     return std::nullopt;
   }
-  settings.token = FindToken(get_env);
+  settings.token = FindToken(get_env, &settings.token_from);
   const auto printable = [](char c) { return c > ' ' && c < '\x7f'; };
   if (!std::all_of(settings.token.begin(), settings.token.end(), printable)) {
     *error =

@@ -13,6 +13,7 @@ struct HubSettings {
   std::string endpoint = "https://huggingface.co";  // without a slash at the end
   /// Sent to the endpoint alone. Nothing prints it.
   std::string token;
+  std::string token_from;  // the variable or file that it, or that there is to be none, comes from
   bool offline = false;
   long stall_seconds = 30;       // a transfer that stands still for so long is cut
   long wait_milliseconds = 250;  // before a request is made again; twice as long each time

@@ -66,10 +66,18 @@ std::optional<std::string> HuggingFaceHome(const GetEnv& get_env) {
   return ExpandPath("~/.cache/huggingface", get_env);
 }
 
-std::optional<std::string> CacheFolder(const GetEnv& get_env) {
-  if (const char* value = NotEmpty(get_env("KERNELS_CACHE"))) return value;
-  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-    if (const char* value = NotEmpty(get_env(name))) return ExpandPath(value, get_env);
+std::optional<std::string> CacheFolder(const GetEnv& get_env, std::string* from) {
+  std::string ignored;
+  std::string& decided = from ? *from : ignored;
+  for (const char* name : {"KERNELS_CACHE", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
+    const char* value = NotEmpty(get_env(name));
+    if (!value) continue;
+    decided = name;
+    return decided == "KERNELS_CACHE" ? std::optional<std::string>(value)
+                                      : ExpandPath(value, get_env);
+  }
+  for (const char* name : {"HF_HOME", "XDG_CACHE_HOME"}) {
+    if (decided.empty() && NotEmpty(get_env(name))) decided = name;
   }
   const auto home = HuggingFaceHome(get_env);
   return home ? std::optional(*home + "/hub") : std::nullopt;

@@ -25,6 +25,7 @@ std::optional<std::string> HuggingFaceHome(const GetEnv& get_env);
 /// The folder of the cache, as the Python libraries find it: KERNELS_CACHE, HF_HUB_CACHE,
 /// HUGGINGFACE_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub.
 /// Empty variables count as unset. In all but the first, `~` and `$NAME` are expanded.
-std::optional<std::string> CacheFolder(const GetEnv& get_env);
+/// `from`, which may be null, gets the variable that decided: "HF_HOME"; "" of the last.
+std::optional<std::string> CacheFolder(const GetEnv& get_env, std::string* from = nullptr);
 
 }  // namespace kernelmap

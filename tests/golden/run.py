@@ -11,6 +11,8 @@ A case is one file. Lines before the first section are a comment; a section star
   === cache                 the Hugging Face cache of hub.py as hf/, in place of none; x86_64-linux
                             in the case stands for the machine that runs it
   === hub                   the server of tests/fetch/ is the Hub; lines are faults (faults_of_cases.py)
+  === beside NAME…          the program runs as bin/kernelmap, these other programs, empty, in bin/,
+                            with PATH=bin; what differs from machine to machine is written N
   === stdin                 standard input
   === exit, stdout, stderr  what is expected
   === output NAME           the expected content of a file that the command writes
@@ -20,6 +22,7 @@ KM_UPDATE_GOLDEN=1 writes what came out into the cases.
 
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,6 +34,9 @@ import hub
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fetch"))
 
 WRITTEN = "x86_64-linux"
+# What doctor says that no variable pins: the torch that kernelmap is built with, and free space.
+MACHINE = ((rb"\d\S*, (cpu|cuda|rocm)\b", b"N, N"), (rb"[\d.]+ GiB free", b"N GiB free"),
+           (rb'(planned for(?: +|",\s+"value": "))\d[^\s"]*(?=["\n])', rb"\1N"), (rb"torch \d\.\d+$", b"torch N"))
 EXPECTED = ("exit", "stdout", "stderr", "output")
 
 
@@ -63,6 +69,15 @@ def visible(data):
     return text
 
 
+def stand_beside(program, names, folder):
+    """A copy of the program in bin/ of a folder, with others beside it."""
+    os.mkdir(os.path.join(folder, "bin"))
+    for name in names:
+        beside = pathlib.Path(folder, "bin", name)
+        beside.touch(0o755)
+    return shutil.copy(program, os.path.join(folder, "bin", "kernelmap"))
+
+
 def run(program, examples, path):
     comment, sections = parse(path)
     faults = [text for name, _, text in sections if name == "hub"]
@@ -93,6 +108,12 @@ def run_case(program, examples, path, comment, sections, environment):
                 env.update(line.split("=", 1) for line in text.splitlines())
             elif name == "cache":
                 hub.make(pathlib.Path(folder, "hf"))
+            elif name == "beside":
+                program = stand_beside(program, words, folder)
+                env["PATH"] = "bin"
+                if env["KERNELMAP_TORCH"] == "2.13.0":
+                    del env["KERNELMAP_TORCH"]
+                here = hub.SYSTEM
             elif name == "stdin":
                 stdin = text.encode()
             elif name == "file":
@@ -104,6 +125,9 @@ def run_case(program, examples, path, comment, sections, environment):
         # A hang is a failure, not a wait.
         done = subprocess.run([program, *args], cwd=folder, env=env, input=stdin,
                               capture_output=True, timeout=60)
+        if any(name == "beside" for name, _, _ in sections):
+            for pattern, text in MACHINE:
+                done.stdout = re.sub(pattern, text, done.stdout, flags=re.MULTILINE)
         found = {("exit", ""): f"{done.returncode}\n", ("stdout", ""): visible(done.stdout),
                  ("stderr", ""): visible(done.stderr)}
         for name, words, _ in sections:
