@@ -85,6 +85,8 @@ class Decider {
   void SetDecision(SiteCandidate& c, Action otherwise);
   static void Exclude(SiteCandidate& c);
   void DecideMatch(SiteCandidate& c, const expr::Match& match);
+  // Where the kernel's own code is what the model has: it runs one operation of torch itself.
+  bool IsKernelCode(const Implementation& implementation, const expr::Match& match);
   std::string ProblemOf(const Implementation& implementation) const;
   // Parameters of the kernel are made of the module's (sites_layout.cpp).
   void MakeParameters(SiteCandidate& c, const expr::Match& match,

@@ -75,6 +75,7 @@ void Decider::DecideMatch(SiteCandidate& c, const Match& match) {
     implementation =
         kernel ? FindImplementation(*kernel, reference.layer, reference.name) : nullptr;
     if (!implementation) return Refuse(c, "other_form", "the form is `" + reference.name + "`");
+    if (IsKernelCode(*implementation, match)) return SetDecision(c, Action::kAlready);
     if (const std::string problem = ProblemOf(*implementation); !problem.empty()) {
       return Refuse(c, "python_only", problem);
     }
@@ -99,6 +100,18 @@ void Decider::DecideMatch(SiteCandidate& c, const Match& match) {
     return MakeParameters(c, match, *implementation, std::get<Edit>(std::move(edit)));
   }
   c.edits = {{std::get<Edit>(edit), implementation, nullptr, reference.layer, reference.name}};
+}
+
+bool Decider::IsKernelCode(const Implementation& implementation, const Match& match) {
+  for (std::size_t i = 0; i < references_.size(); ++i) {
+    const expr::Pattern& code = matcher_.patterns()[i];
+    if (references_[i].implementation != &implementation ||
+        code.variables.size() != match.binding.size()) {
+      continue;
+    }
+    return expr::Instantiate(code, match.binding, execution_.arena) == match.outputs;
+  }
+  return false;
 }
 
 std::string Decider::ProblemOf(const Implementation& implementation) const {

@@ -64,9 +64,9 @@ class Arena {
   Id List(const Ids& items);
   Id Tuple(const Ids& items);
 
-  /// The expression of an operation, after the rules of normalise.cpp. `op` has no "aten::";
+  /// The expression of an operation, after the rules of normalise.cpp. `name` has no "aten::";
   /// `declared` is what the front end says of the result, for operations without a rule.
-  Id Op(const std::string& op, Ids args, Kind declared = Kind::kTensor);
+  Id Op(const std::string& name, Ids args, Kind declared = Kind::kTensor);
   /// The same without rules.
   Id Raw(const std::string& op, const Ids& args, Kind kind = Kind::kTensor);
   /// Element `index` of a list or tuple expression.
@@ -141,6 +141,8 @@ class Arena {
   std::optional<Id> ListSlice(const Ids& a);
   std::optional<Id> OpConversion(const std::string& op, const Ids& args);
   std::optional<Id> OpLayout(const std::string& op, Ids args);
+  std::optional<Id> OpLayerNorm(const Ids& args);
+  std::optional<Id> OpVariance(Ids args);
   std::optional<Id> OpConvolution(const std::string& op, const Ids& args);
   std::optional<Id> OpMath(const std::string& op, Ids args, Kind declared);
 

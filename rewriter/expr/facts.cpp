@@ -147,9 +147,9 @@ bool Arena::InferMathOp(Expr& e, Id id) {
     Broadcast(values, e.args[1], e.args[2]);
     if (arg(1).kind != Kind::kTensor && arg(2).kind != Kind::kTensor) SetRank(values, 0);
     if (arg(0).rank >= 0 && values.rank >= 0) SetRank(e, std::max(arg(0).rank, values.rank));
-  } else if (OneOf(op, {"mean", "sum", "var", "amax", "amin"})) {
+  } else if (OneOf(op, {"mean", "sum", "variance", "std", "amax", "amin"})) {
     e.dtype = IsFloating(arg(0).dtype) ? arg(0).dtype : kUnknownDType;
-    // An explicit dtype, or what var and others have there.
+    // An explicit dtype.
     const std::size_t last = n == 2 || n == 4 ? n - 1 : 0;
     if (last > 0 && (op == "mean" || op == "sum") && arg(last).kind != Kind::kList) {
       const auto dtype = AsInt(e.args[last]);
@@ -158,10 +158,9 @@ bool Arena::InferMathOp(Expr& e, Id id) {
       } else if (arg(last).kind != Kind::kNone) {
         e.dtype = kUnknownDType;
       }
-    } else if (n >= 4) {
-      e.dtype = kUnknownDType;
     }
-    const bool keeps = n >= 3 && AsBool(e.args[2]) == true;
+    const std::size_t keep = op == "variance" || op == "std" ? 3 : 2;
+    const bool keeps = n > keep && AsBool(e.args[keep]) == true;
     if (keeps) {
       e.rank = arg(0).rank;
       e.min_rank = arg(0).min_rank;

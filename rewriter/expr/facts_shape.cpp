@@ -170,6 +170,7 @@ bool Arena::InferShapeOp(Expr& e, Id id) {
     e.rank = a.rank;
     e.min_rank = a.min_rank;
     const Expr& list = exprs_[e.args[1]];
+    if (list.op == "list") SetRank(e, static_cast<int>(list.args.size()));
     if (!a.has_shape || list.op != "list") return true;
     Ids shape;
     for (const Id d : list.args) {

@@ -84,9 +84,13 @@ bool Guesser::MatchPermutation(Id p, Id t, const Next& next) {
       inverse[*d] = arena_.Int(static_cast<std::int64_t>(i));
     }
     if (std::find(inverse.begin(), inverse.end(), -1) != inverse.end()) return false;
+    // Of what is no permutation any more: two that undid each other.
+    const int rank = arena_[t].rank;
+    if (rank >= 0 && rank != static_cast<int>(order.size())) return false;
     const Id back = arena_.Op("permute", {t, arena_.List(inverse)});
     if (Match(pattern.args[0], back, next)) return true;
   }
+  if (!IsPermutation(arena_[t].op)) return false;
   return !arena_[t].args.empty() && Match(arena_[p].args[0], arena_[t].args[0], next);
 }
 
@@ -157,7 +161,7 @@ bool Guesser::Match(Id p, Id t, const Next& next) {
     }
     return !HoldsTensor(p) && target.kind != Kind::kTensor && next();
   }
-  if (SameOperation(pattern.op, target.op)) {
+  if (SameOperation(pattern.op, target.op) || pattern.op == "permute") {
     const bool found =
         IsPermutation(pattern.op) ? MatchPermutation(p, t, next) : MatchOperands(p, t, next);
     if (found) return true;

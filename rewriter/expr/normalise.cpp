@@ -3,6 +3,7 @@
 // to be equal keeps expressions apart, and costs only a match.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "rewriter/expr/arena.h"
 
@@ -171,6 +172,7 @@ std::optional<Id> Arena::OpConversion(const std::string& op, const Ids& a) {
     if (l.op == "list" && !Written(a[0])) return Int(static_cast<std::int64_t>(l.args.size()));
     if (l.op == "size" && exprs_[l.args[0]].rank >= 0) return Int(exprs_[l.args[0]].rank);
   }
+  if (op == "copy_of_list" && n == 1 && exprs_[a[0]].op == "list" && !Written(a[0])) return a[0];
   if (op == "slice" && n == 4 && exprs_[a[0]].op == "list" && !Written(a[0])) {
     return ListSlice(a);
   }
@@ -273,6 +275,21 @@ std::optional<Id> Arena::OpConvolution(const std::string& op, const Ids& a) {
   return std::nullopt;
 }
 
+// The sixth argument asks for cuDNN, which no version of the operation has used.
+std::optional<Id> Arena::OpLayerNorm(const Ids& a) {
+  return Raw("layer_norm", {a[0], a[1], a[2], a[3], a[4]});
+}
+
+// var(x, dims, unbiased, keepdim) and var(x, dims, *, correction, keepdim) as the latter.
+std::optional<Id> Arena::OpVariance(Ids a) {
+  if (a.size() != 4 || exprs_[a[1]].op != "list") return Raw("variance", a);
+  if (const auto unbiased = AsBool(a[2])) a[2] = Int(*unbiased ? 1 : 0);
+  Ids dims = exprs_[a[1]].args;
+  for (Id& d : dims) d = Dim(a[0], d);
+  a[1] = List(dims);
+  return Raw("variance", a);
+}
+
 std::optional<Id> Arena::OpMath(const std::string& op, Ids a, Kind declared) {
   const std::size_t n = a.size();
   if (n == 2 && (op == "floor_divide" || op == "floordiv") && IsIntLike(a[0]) && IsIntLike(a[1])) {
@@ -313,6 +330,8 @@ std::optional<Id> Arena::OpMath(const std::string& op, Ids a, Kind declared) {
     if (n == 4 && exprs_[a[3]].kind == Kind::kNone) a.pop_back();
     return Raw(op, a);
   }
+  if (op == "layer_norm" && n == 6) return OpLayerNorm(a);
+  if (op == "variance") return OpVariance(a);
   if (op.find("conv") != std::string::npos) return OpConvolution(op, a);
   if (op == "linear" && n == 2) {
     a.push_back(None());
@@ -328,7 +347,12 @@ std::optional<Id> Arena::OpMath(const std::string& op, Ids a, Kind declared) {
   return std::nullopt;
 }
 
-Id Arena::Op(const std::string& op, Ids args, Kind declared) {
+Id Arena::Op(const std::string& name, Ids args, Kind declared) {
+  // Expressions that are no operation have these names (arena.h).
+  static const std::map<std::string, std::string> kOtherNames = {
+      {"var", "variance"}, {"list", "copy_of_list"}, {"item", "number_of"}};
+  const auto other = kOtherNames.find(name);
+  const std::string& op = other == kOtherNames.end() ? name : other->second;
   if (auto id = OpConversion(op, args)) return *id;
   if (auto id = OpLayout(op, args)) return *id;
   if (auto id = OpMath(op, args, declared)) return *id;

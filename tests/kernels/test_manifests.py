@@ -54,6 +54,15 @@ def attention(heads, kv_heads, reference):
     return [q, k, v, *bias, *mask, *repeat, 32**0.5 if "div" in reference else 32**-0.5, *cap]
 
 
+def layer_norm(reference):
+    if reference.startswith("channels_first"):
+        return [torch.randn(2, 64, 5, 3) + 0.5, torch.randn(64), torch.randn(64), 1e-6]
+    width = [64] if reference in ("plain", "plain_float32") else []
+    given = [torch.randn(64)] * (not reference.endswith("plain") and not width)
+    given += [torch.randn(64)] * reference.endswith("affine")
+    return [torch.randn(3, 5, 64) + 0.5, *width, *given, 1e-6]
+
+
 def inputs(layer, reference):
     """Arguments of the reference, tensors in float32."""
     if layer in ("RMSNorm", "GemmaRMSNorm"):
@@ -62,8 +71,10 @@ def inputs(layer, reference):
         return [torch.randn(3, 5, 64), torch.randn(3, 5, 64), torch.randn(64), 1e-6]
     if layer == "Linear":
         return [torch.randn(2, 7, 64), torch.randn(96, 64) / 8, torch.randn(96)][:3 if reference == "bias" else 2]
-    if layer in ("NewGELU", "GeluTanh", "FastGELU", "QuickGELU"):
-        return [torch.randn(3, 5, 64) * 2]
+    if layer == "LayerNorm":
+        return layer_norm(reference)
+    if layer in ("NewGELU", "GeluTanh", "FastGELU", "QuickGELU", "GeLU"):
+        return [torch.randn(3, 5, 64) * 2] + ([torch.randn(64)] if reference.startswith("bias") else [])
     if layer == "rotary_pos_emb":
         return rotary(reference)
     if layer == "attention":

@@ -249,6 +249,7 @@ def post_only(norm):
 
 
 import forms  # here: the lines of the classes above are in their archives
+import pointwise_forms
 
 MODELS = {
     "own_classes": lambda: Stack(OWN_CLASSES),
@@ -268,8 +269,9 @@ MODELS = {
     "written_t5": written.WrittenT5,
     "written_mixer": written.WrittenMixer,
     "forms": forms.Forms,
+    "pointwise_forms": pointwise_forms.PointwiseForms,
 }
-BF16 = ["shared_class", "norm_uncast", "written_llama", "written_t5", "forms"]
+BF16 = ["shared_class", "norm_uncast", "written_llama", "written_t5", "forms", "pointwise_forms"]
 SCRIPTED_ONLY = ["set_state", "odd_attributes"]
 ARCHIVES = ([(m, torch.float32, form) for m in MODELS for form in ("scripted", "traced")
              if form == "scripted" or m not in SCRIPTED_ONLY] +
