@@ -47,6 +47,16 @@ void AddOption(Option option, CLI::App* app, Args* args) {
       app->add_option("--format", args->format, "text or json")
           ->check(CLI::IsMember({"text", "json"}));
       break;
+    case Option::kPageFormat:
+      app->add_option("--format", args->format, "text, json, or html for a page by itself")
+          ->check(CLI::IsMember({"text", "json", "html"}));
+      break;
+    case Option::kReportFormat:
+      app->add_option("--verified", args->verified,
+                      "what `verify --format json` wrote: how far apart each site's outputs are");
+      app->add_option("--format", args->format, "text, markdown, html or json")
+          ->check(CLI::IsMember({"text", "markdown", "html", "json"}));
+      break;
     case Option::kCheckFormat:
       app->add_option("--format", args->format, "text, json, sarif, or github for its annotations")
           ->check(CLI::IsMember({"text", "json", "sarif", "github"}));

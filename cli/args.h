@@ -23,6 +23,7 @@ struct Args {
   std::optional<std::string> lock_output;  // of lock; nothing: beside the config
   bool prove = false;
   std::optional<std::string> model, report, depfile, inputs_file;
+  std::optional<std::string> verified;  // of report
   bool verify = false;
   bool run_archive_code = false;
   int runs = 20;
@@ -38,6 +39,8 @@ struct Args {
 /// The options a command takes beside its inputs.
 enum class Option {
   kFormat,
+  kPageFormat,
+  kReportFormat,
   kCheckFormat,
   kOutput,
   kStrict,

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "compiler/archive/sites.h"
 #include "compiler/compile.h"
+#include "compiler/html/html.h"
 
 #ifndef KM_VERSION
 #error "KM_VERSION is the version of this program"
@@ -28,6 +29,7 @@ int RunPlan(const Args& args) {
   }
   const Plan& plan = *compiled.plan;
   if (args.format == "json") return WriteResult(args.output, PlanToJson(plan));
+  if (args.format == "html") return WriteResult(args.output, PlanToHtml(plan));
   return WriteResult(args.output, PlanToText(plan) + (args.model ? UnprovedNote(plan) : ""));
 }
 
@@ -52,11 +54,11 @@ const std::vector<Command>& Commands() {
        RunCheck},
       {"plan",
        "plan [CONFIG] [--model MODEL [--prove]] [--device D] [--capability C] [--mode M] "
-       "[--torch V] [--locked] [--format text|json] [-o FILE]",
+       "[--torch V] [--locked] [--format text|json|html] [-o FILE]",
        "which kernel stands for each name, for a target",
        0,
        1,
-       {Option::kTarget, Option::kModel, Option::kProve, Option::kFormat, Option::kOutput,
+       {Option::kTarget, Option::kModel, Option::kProve, Option::kPageFormat, Option::kOutput,
         Option::kLocked},
        RunPlan},
       {"apply",
@@ -74,6 +76,13 @@ const std::vector<Command>& Commands() {
        9,
        {Option::kDiff, Option::kModel, Option::kTarget, Option::kOutput},
        RunDiff},
+      {"report",
+       "report FILE [--verified FILE] [--format text|markdown|html|json] [-o FILE]",
+       "a report or plan that was written as JSON, for people; html: a page by itself",
+       1,
+       1,
+       {Option::kReportFormat, Option::kOutput},
+       RunReport},
       {"verify",
        "verify MODEL OUT [--inputs FILE] [--device D]",
        "run both on the same inputs and compare the outputs",

@@ -16,6 +16,7 @@ int RunLock(const Args& args);
 int RunFetch(const Args& args);
 int RunDiff(const Args& args);
 int RunDoctor(const Args& args);
+int RunReport(const Args& args);
 
 /// In the order in which --help lists them.
 const std::vector<Command>& Commands();

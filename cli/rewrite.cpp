@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "compiler/archive/check_model.h"
 #include "compiler/archive/file.h"
+#include "compiler/html/html.h"
 #include "rewriter/apply.h"
 #include "rewriter/bench.h"
 #include "rewriter/used_kernels.h"
@@ -125,7 +126,9 @@ int RunApply(const Args& args) {
     for (const std::string& input : inputs) rule += " " + MakeEscaped(input);
     if (const int depfile_code = WriteResult(*args.depfile, rule + "\n")) exit_code = depfile_code;
   }
-  const int code = WriteResult("-", args.format == "json" ? json : ReportToText(applied.report));
+  const int code = WriteResult("-", args.format == "json"   ? json
+                                    : args.format == "html" ? ReportToHtml(applied.report)
+                                                            : ReportToText(applied.report));
   return exit_code ? exit_code : code;
 }
 
@@ -141,7 +144,9 @@ int RunProve(const Args& args) {
   PrintModulesRun(*result.applied);
   plan->sites = result.applied->report.sites;
   plan->has_sites = true;
-  return WriteResult(args.output, args.format == "json" ? PlanToJson(*plan) : PlanToText(*plan));
+  return WriteResult(args.output, args.format == "json"   ? PlanToJson(*plan)
+                                  : args.format == "html" ? PlanToHtml(*plan)
+                                                          : PlanToText(*plan));
 }
 
 // Exit code, 0 where all are archives.
@@ -182,20 +187,21 @@ const std::vector<Command>& RewriteCommands() {
   static const std::vector<Command> commands = {
       {"apply",
        "apply [CONFIG] MODEL -o OUT [--report FILE] [--verify [--inputs FILE]] [--strict] "
-       "[--locked] [--depfile FILE]",
+       "[--locked] [--depfile FILE] [--format text|json|html]",
        "rewrite a TorchScript archive, with a report",
        1,
        2,
        {Option::kTarget, Option::kOutput, Option::kReport, Option::kVerify, Option::kInputs,
-        Option::kStrict, Option::kLocked, Option::kDepfile, Option::kFormat,
+        Option::kStrict, Option::kLocked, Option::kDepfile, Option::kPageFormat,
         Option::kRunArchiveCode},
        RunApply},
       {"plan",
-       "plan [CONFIG] --model MODEL --prove [--device D] [--locked] [--format text|json] [-o FILE]",
+       "plan [CONFIG] --model MODEL --prove [--device D] [--locked] [--format text|json|html] [-o "
+       "FILE]",
        "what apply would do at each site",
        0,
        1,
-       {Option::kTarget, Option::kModel, Option::kProve, Option::kLocked, Option::kFormat,
+       {Option::kTarget, Option::kModel, Option::kProve, Option::kLocked, Option::kPageFormat,
         Option::kOutput},
        RunProve},
       {"verify",

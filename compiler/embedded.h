@@ -1,4 +1,4 @@
-// Files of kernels/ that are part of the program.
+// Files of kernels/, and of compiler/html/, that are part of the program.
 #pragma once
 
 #include <span>

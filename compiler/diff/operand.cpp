@@ -10,8 +10,13 @@ namespace {
 
 constexpr std::string_view kPlanFormat = "kernelmap-plan/", kReportFormat = "kernelmap-report/";
 
-// Of a table with a `format`, which no config has. An error where that is no format that is
-// compared.
+void Append(Diagnostics* from, std::vector<Diagnostic>* to) {
+  from->Finish();
+  to->insert(to->end(), from->list().begin(), from->list().end());
+}
+
+}  // namespace
+
 std::optional<Side> ReadOutput(const Node& root, const Node& format, Diagnostics* diagnostics) {
   if (!format.Is(Node::Kind::kString)) {
     diagnostics->Report<Diag::WrongType>(format.span, "format", "a string", KindName(format.kind));
@@ -29,13 +34,6 @@ std::optional<Side> ReadOutput(const Node& root, const Node& format, Diagnostics
       .Help("what is compared: configs, kernelmap-plan/1 and kernelmap-report/1");
   return std::nullopt;
 }
-
-void Append(Diagnostics* from, std::vector<Diagnostic>* to) {
-  from->Finish();
-  to->insert(to->end(), from->list().begin(), from->list().end());
-}
-
-}  // namespace
 
 std::string_view SideKindName(SideKind kind) {
   switch (kind) {

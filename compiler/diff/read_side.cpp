@@ -1,5 +1,4 @@
-// Plans and reports, read back from their JSON. Keys that this version does not know are left out,
-// as are those that are never compared.
+// Plans and reports, read back from their JSON. Keys that this version does not know are left out.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -32,7 +31,10 @@ class Reader {
     side.kind = kind;
     if (const Node* target = Get(root, "target", Kind::kTable, true))
       side.target = ReadTarget(*target);
-    if (kind == SideKind::kPlan) {
+    if (kind == SideKind::kReport) {
+      ReadFileOf(root, "model", &side);
+    } else {
+      ReadFileOf(root, "config", &side);
       side.has_entries = true;
       if (const Node* list = Get(root, "entries", Kind::kArray, true)) ReadEntries(*list, &side);
     }
@@ -125,7 +127,37 @@ class Reader {
   std::optional<Reason> ReadReason(const Node& table) {
     const Node* node = Get(table, "reason", Kind::kTable, false);
     if (!node) return std::nullopt;
-    return Reason{Text(*node, "code", true), Text(*node, "text", false), ""};
+    return Reason{Text(*node, "code", true), Text(*node, "text", false),
+                  Text(*node, "difference", false)};
+  }
+
+  // What the plan or report is of.
+  void ReadFileOf(const Node& root, std::string_view key, Side* side) {
+    const Node* node = Get(root, key, Kind::kTable, false);
+    if (!node) return;
+    side->file = Text(*node, "file", false);
+    side->sha256 = Text(*node, "sha256", false);
+  }
+
+  int Number(const Node& table, std::string_view key) {
+    const Node* node = Get(table, key, Kind::kInteger, false);
+    return node ? static_cast<int>(std::clamp<int64_t>(node->integer, 0, 1 << 30)) : 0;
+  }
+
+  std::optional<Position> ReadPosition(const Node& table) {
+    const Node* node = Get(table, "source", Kind::kTable, false);
+    if (!node) return std::nullopt;
+    return Position{Text(*node, "file", false), Number(*node, "line"), Number(*node, "column")};
+  }
+
+  void ReadTrace(const Node& table, PlanEntry* entry) {
+    const Node* list = Get(table, "trace", Kind::kArray, false);
+    for (const Node& node : list ? list->items : std::vector<Node>{}) {
+      if (!IsTable("trace", node)) continue;
+      const Node* ok = Get(node, "ok", Kind::kBool, false);
+      entry->trace.push_back(
+          {Text(node, "step", false), !ok || ok->boolean, Text(node, "text", false)});
+    }
   }
 
   void ReadEntries(const Node& list, Side* side) {
@@ -149,6 +181,10 @@ class Reader {
       entry.except = Strings(node, "except");
       entry.kernel = ReadKernel(node);
       entry.reason = ReadReason(node);
+      entry.source = ReadPosition(node);
+      const Node* inherited = Get(node, "inherited", Kind::kBool, false);
+      entry.from_config = !inherited || !inherited->boolean;
+      ReadTrace(node, &entry);
       ReadModules(node, &entry);
       if (entry.modules.empty() && !names.insert(entry.name).second)
         Twice(node, "name", entry.name);
@@ -185,6 +221,9 @@ class Reader {
       site.members = Strings(node, "members");
       site.also = Strings(node, "also");
       site.proof = Text(node, "proof", false);
+      site.reference = Text(node, "reference", false);
+      site.source = ReadPosition(node);
+      site.model_source = Text(node, "model_source", false);
       site.reason = ReadReason(node);
       if (site.members.empty() &&
           !keys.insert({site.path, site.name, site.index.value_or(-1)}).second) {

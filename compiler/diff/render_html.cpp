@@ -1,25 +1,12 @@
 // A diff as a page of its own: no script, nothing loaded from elsewhere.
 #include "compiler/diff/escape.h"
 #include "compiler/diff/view.h"
+#include "compiler/html/page.h"
 
 namespace kernelmap {
 namespace {
 
 using Kind = DiffSection::Kind;
-
-constexpr std::string_view kStyle =
-    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;"
-    "color-scheme:light dark}"
-    "table{border-collapse:collapse;width:100%}"
-    "th,td{text-align:left;vertical-align:top;padding:.25rem .6rem;border-bottom:1px solid #8884;"
-    "overflow-wrap:anywhere}"
-    "code{font:13px/1.5 ui-monospace,monospace}"
-    ".widened,.fallback,.removed{color:#c22}.narrowed,.added{color:#282}"
-    ".trust{border:2px solid #c22;padding:0 1rem 1rem}";
-
-std::string Code(const std::string& text) {
-  return text.empty() ? "" : "<code>" + HtmlText(text) + "</code>";
-}
 
 std::string Section(const DiffSection& section) {
   const bool sites = section.kind == Kind::kSites;
@@ -30,7 +17,7 @@ std::string Section(const DiffSection& section) {
     for (const DiffRow& row : section.rows) {
       html += "<li>" + HtmlText(row.name) + ": " + HtmlText(row.subject);
       for (const std::string& detail : row.details) {
-        html += (&detail == &row.details.front() ? ": " : ", ") + Code(detail);
+        html += (&detail == &row.details.front() ? ": " : ", ") + HtmlCode(detail);
       }
       html += "</li>\n";
     }
@@ -42,10 +29,10 @@ std::string Section(const DiffSection& section) {
   for (const DiffRow& row : section.rows) {
     const std::string word = MarkWord(section.kind, row.mark);
     const std::string count = CountText(row);
-    html += "<tr><td class=\"" + word + "\">" + word + "</td><td>" + Code(row.subject) +
+    html += "<tr><td class=\"" + word + "\">" + word + "</td><td>" + HtmlCode(row.subject) +
             (count.empty() ? "" : " " + count) + "</td>";
-    if (sites) html += "<td>" + Code(row.name) + "</td>";
-    html += "<td>" + Code(row.before) + "</td><td>" + Code(row.after) + "</td></tr>\n";
+    if (sites) html += "<td>" + HtmlCode(row.name) + "</td>";
+    html += "<td>" + HtmlCode(row.before) + "</td><td>" + HtmlCode(row.after) + "</td></tr>\n";
   }
   return html + "</tbody>\n</table>\n</section>\n";
 }
@@ -54,14 +41,9 @@ std::string Section(const DiffSection& section) {
 
 std::string DiffToHtml(const Diff& diff) {
   const DiffView view = ViewOf(diff);
-  const std::string title = HtmlText(view.before) + " → " + HtmlText(view.after);
+  const std::string title = view.before + " → " + view.after;
   std::string html =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'\">\n<title>" +
-      title + "</title>\n<style>" + std::string(kStyle) + "</style>\n</head>\n<body>\n<h1>" +
-      title + "</h1>\n<p><strong>" + HtmlText(view.summary) + "</strong></p>\n";
+      "<h1>" + HtmlText(title) + "</h1>\n<p><strong>" + HtmlText(view.summary) + "</strong></p>\n";
   std::string target;
   for (const DiffSection& section : view.sections) {
     if (!section.target.empty() && section.target != target) {
@@ -70,7 +52,7 @@ std::string DiffToHtml(const Diff& diff) {
     target = section.target;
     html += Section(section);
   }
-  return html + "</body>\n</html>\n";
+  return HtmlPage(title, html, /*script=*/false);
 }
 
 }  // namespace kernelmap

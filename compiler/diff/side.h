@@ -19,6 +19,7 @@ std::string_view SideKindName(SideKind kind);
 struct Side {
   SideKind kind = SideKind::kNone;
   std::optional<Target> target;  // nothing of kNone
+  std::string file, sha256;      // of a report's model, of a plan's config; never compared
   bool has_entries = false;      // a config and a plan have them
   std::vector<PlanEntry> entries;
   bool has_sites = false;  // a report, and a plan with a model
@@ -53,7 +54,8 @@ std::optional<Operand> ReadOperand(const OperandName& name, std::string bytes,
                                    const Environment& environment,
                                    std::vector<Diagnostic>* diagnostics);
 
-/// A plan or a report from its JSON. Nothing where there are errors.
+/// A plan or a report from its JSON, whichever its `format` says. Nothing where there are errors.
+std::optional<Side> ReadOutput(const Node& root, const Node& format, Diagnostics* diagnostics);
 std::optional<Side> ReadSide(const Node& root, SideKind kind, Diagnostics* diagnostics);
 
 }  // namespace kernelmap
