@@ -22,7 +22,9 @@ bool Takes(const at::Tensor& x) {
   return HasCpuMemory(x) && (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf);
 }
 
-at::Tensor QuickGeluStock(const at::Tensor& x) { return at::mul(x, at::sigmoid(at::mul(x, 1.702))); }
+at::Tensor QuickGeluStock(const at::Tensor& x) {
+  return at::mul(x, at::sigmoid(at::mul(x, 1.702)));
+}
 
 at::Tensor QuickGelu(const at::Tensor& x) {
   if (!Takes(x)) return QuickGeluStock(x);
