@@ -147,13 +147,51 @@ void AddOption(Option option, CLI::App* app, Args* args) {
       app->add_flag("--git-driver", args->diff.git_driver,
                     "as git's external diff, with the arguments that git gives");
       break;
+    case Option::kInit:
+      app->add_option("--from", args->init.from, "a config in JSON, as kernelmap.dump writes it");
+      app->add_flag("--force", args->init.force, "replace the file of -o where it is there");
+      break;
+    case Option::kFmt:
+      app->add_flag("--check", args->fmt.check, "write nothing; exit with 1 where a file differs");
+      app->add_flag("--diff", args->fmt.diff, "write nothing; print what would change");
+      break;
     case Option::kTarget:
       AddTargetFlags(app, &args->target);
       break;
   }
 }
 
+// The words of "TEXT:{text,json}", which is how CLI11 names a choice.
+std::vector<std::string> ChoicesOf(const std::string& type) {
+  std::vector<std::string> words;
+  const size_t open = type.find('{'), close = type.rfind('}');
+  if (open == std::string::npos || close == std::string::npos) return words;
+  for (size_t at = open + 1; at < close;) {
+    const size_t end = std::min(type.find(',', at), close);
+    words.push_back(type.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 }  // namespace
+
+std::vector<OptionInfo> OptionsOf(const Command& command) {
+  Args args;
+  CLI::App app;
+  for (const Option option : command.options) AddOption(option, &app, &args);
+  std::vector<OptionInfo> infos;
+  for (const CLI::Option* option : app.get_options()) {
+    OptionInfo info;
+    info.takes_value = option->get_items_expected_max() > 0;
+    info.help = option->get_description();
+    info.choices = ChoicesOf(option->get_type_name());
+    info.name = option->get_lnames().empty() ? "-" + option->get_snames().front()
+                                             : "--" + option->get_lnames().front();
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
 
 std::optional<Args> ParseArgs(const Command& command, const std::vector<std::string>& words,
                               int* exit_code) {

@@ -34,6 +34,13 @@ struct Args {
     std::vector<std::string> fail_on;  // fallback, trust
     bool git_driver = false;
   } diff;
+  struct {
+    std::optional<std::string> from;  // a config
+    bool force = false;
+  } init;
+  struct {
+    bool check = false, diff = false;
+  } fmt;
 };
 
 /// The options a command takes beside its inputs.
@@ -59,6 +66,8 @@ enum class Option {
   kKernels,
   kFetch,
   kDiff,
+  kInit,
+  kFmt,
 };
 
 struct Command {
@@ -70,6 +79,17 @@ struct Command {
   /// Returns the exit code. Null: the command is kernelmap-rewrite's.
   int (*run)(const Args& args) = nullptr;
 };
+
+/// An option as people write it.
+struct OptionInfo {
+  std::string name;  // "--format", "-o"
+  std::string help;  // one line
+  bool takes_value = false;
+  std::vector<std::string> choices;  // of its value; empty: anything
+};
+
+/// The options of a command, in the order of its --help, which is the first.
+std::vector<OptionInfo> OptionsOf(const Command& command);
 
 /// Parses `words`, what stands after the command's name. Nothing where they are wrong or ask for
 /// help; `exit_code` is then the program's, and the message is printed.

@@ -17,6 +17,10 @@ int RunFetch(const Args& args);
 int RunDiff(const Args& args);
 int RunDoctor(const Args& args);
 int RunReport(const Args& args);
+int RunInit(const Args& args);
+int RunFmt(const Args& args);
+int RunCompletions(const Args& args);
+int RunMan(const Args& args);
 
 /// In the order in which --help lists them.
 const std::vector<Command>& Commands();

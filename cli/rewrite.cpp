@@ -6,6 +6,7 @@
 
 #include "cli/args.h"
 #include "cli/output.h"
+#include "cli/rewriter_commands.h"
 #include "compiler/archive/check_model.h"
 #include "compiler/archive/file.h"
 #include "compiler/html/html.h"
@@ -185,16 +186,7 @@ int RunBench(const Args& args) {
 
 const std::vector<Command>& RewriteCommands() {
   static const std::vector<Command> commands = {
-      {"apply",
-       "apply [CONFIG] MODEL -o OUT [--report FILE] [--verify [--inputs FILE]] [--strict] "
-       "[--locked] [--depfile FILE] [--format text|json|html]",
-       "rewrite a TorchScript archive, with a report",
-       1,
-       2,
-       {Option::kTarget, Option::kOutput, Option::kReport, Option::kVerify, Option::kInputs,
-        Option::kStrict, Option::kLocked, Option::kDepfile, Option::kPageFormat,
-        Option::kRunArchiveCode},
-       RunApply},
+      {"apply", ApplyCommand().usage, ApplyCommand().help, 1, 2, ApplyCommand().options, RunApply},
       {"plan",
        "plan [CONFIG] --model MODEL --prove [--device D] [--locked] [--format text|json|html] [-o "
        "FILE]",
@@ -204,22 +196,9 @@ const std::vector<Command>& RewriteCommands() {
        {Option::kTarget, Option::kModel, Option::kProve, Option::kLocked, Option::kPageFormat,
         Option::kOutput},
        RunProve},
-      {"verify",
-       "verify MODEL OUT [--inputs FILE] [--device D] [--trusted-publisher P] "
-       "[--allow-all-kernels] [--local-kernel FOLDER] [--format text|json] [-o FILE]",
-       "run both on the same inputs and compare the outputs",
-       2,
-       2,
-       {Option::kInputs, Option::kDevice, Option::kKernels, Option::kFormat, Option::kOutput},
+      {"verify", VerifyCommand().usage, VerifyCommand().help, 2, 2, VerifyCommand().options,
        RunVerify},
-      {"bench",
-       "bench MODEL OUT [--inputs FILE] [--runs N] [--trusted-publisher P] "
-       "[--allow-all-kernels] [--local-kernel FOLDER] [--format text|json] [-o FILE]",
-       "run both, interleaved, and compare the times",
-       2,
-       2,
-       {Option::kInputs, Option::kRuns, Option::kKernels, Option::kFormat, Option::kOutput},
-       RunBench},
+      {"bench", BenchCommand().usage, BenchCommand().help, 2, 2, BenchCommand().options, RunBench},
   };
   return commands;
 }

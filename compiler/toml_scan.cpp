@@ -9,27 +9,6 @@
 namespace kernelmap {
 namespace {
 
-// The place after the string that begins at `at`; of one that does not end, its line's or the
-// text's end.
-size_t AfterString(std::string_view text, size_t at) {
-  const char quote = text[at];
-  const std::string three(3, quote);
-  const bool multi = text.substr(at, 3) == three;
-  at += multi ? 3 : 1;
-  while (at < text.size()) {
-    if (text[at] == '\\' && quote == '"') {
-      at += 2;
-    } else if (multi ? text.substr(at, 3) == three : text[at] == quote) {
-      return at + (multi ? 3 : 1);
-    } else if (!multi && text[at] == '\n') {
-      return at;
-    } else {
-      ++at;
-    }
-  }
-  return text.size();
-}
-
 // It never counts more than is there.
 class LimitScan {
  public:
@@ -42,7 +21,7 @@ class LimitScan {
       switch (c) {
         case '"':
         case '\'':
-          at_ = AfterString(text_, at_);
+          at_ = TomlAfterString(text_, at_);
           line_start = false;
           continue;
         case '#':
@@ -155,12 +134,34 @@ Span Trimmed(std::string_view text, size_t begin, size_t end) {
 size_t FindOutsideStrings(std::string_view text, size_t at, std::string_view stops) {
   while (at < text.size() && text[at] != '\n') {
     if (stops.find(text[at]) != std::string_view::npos) return at;
-    at = text[at] == '"' || text[at] == '\'' ? AfterString(text, at) : at + 1;
+    at = text[at] == '"' || text[at] == '\'' ? TomlAfterString(text, at) : at + 1;
   }
   return std::string_view::npos;
 }
 
 }  // namespace
+
+size_t TomlAfterString(std::string_view text, size_t at) {
+  const char quote = text[at];
+  const std::string three(3, quote);
+  const bool multi = text.substr(at, 3) == three;
+  at += multi ? 3 : 1;
+  while (at < text.size()) {
+    if (text[at] == '\\' && quote == '"') {
+      at += 2;
+    } else if (multi ? text.substr(at, 3) == three : text[at] == quote) {
+      at += multi ? 3 : 1;
+      // The string itself may end in two quotes.
+      for (int more = 0; multi && more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
+      return at;
+    } else if (!multi && text[at] == '\n') {
+      return at;
+    } else {
+      ++at;
+    }
+  }
+  return text.size();
+}
 
 bool TomlWithinLimits(std::string_view text, Diagnostics* diagnostics) {
   return LimitScan(text, diagnostics).WithinLimits();
@@ -172,7 +173,7 @@ std::optional<Span> TomlKeyAt(std::string_view text, size_t offset) {
   for (size_t at = 0; at < std::min(offset, text.size());) {
     const char c = text[at];
     if (c == '"' || c == '\'') {
-      at = AfterString(text, at);
+      at = TomlAfterString(text, at);
       continue;
     }
     if (c == '#') {

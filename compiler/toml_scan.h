@@ -16,6 +16,10 @@ namespace kernelmap {
 /// tables that dotted keys made.
 bool TomlWithinLimits(std::string_view text, Diagnostics* diagnostics);
 
+/// The place after the string that begins at `at`; of one that does not end, its line's or the
+/// text's end.
+size_t TomlAfterString(std::string_view text, size_t at);
+
 /// The key that a problem at `offset` is about: of the header that begins there, of the value that
 /// begins there, or the key itself. As written, without brackets.
 std::optional<Span> TomlKeyAt(std::string_view text, size_t offset);
