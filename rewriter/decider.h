@@ -91,6 +91,7 @@ class Decider {
   // Parameters of the kernel are made of the module's (sites_layout.cpp).
   void MakeParameters(SiteCandidate& c, const expr::Match& match,
                       const Implementation& implementation, expr::Edit edit);
+  void IndexParameters();
   std::optional<expr::Refusal> UsedElsewhere(const expr::Match& match, const FusionEdit& made);
   // The path of an attribute, as named_parameters() gives it.
   std::string PathOf(const ParameterPlace& place) const;
@@ -114,7 +115,10 @@ class Decider {
   std::map<std::string, std::vector<int>> by_name_, kernel_code_;
   std::vector<int> function_patterns_;
   std::map<int, std::vector<int>> frames_of_object_, frames_of_graph_;
-  std::optional<std::map<expr::Id, std::set<int>>> frames_of_parameter_;  // that read it
+  // Made when they are first asked for (sites_layout.cpp): the frames that read a parameter, and
+  // who holds a tensor.
+  std::optional<std::map<expr::Id, std::set<int>>> frames_of_parameter_;
+  std::map<std::uint64_t, std::vector<ParameterPlace>> places_of_storage_;
   std::unordered_set<int> unseen_;  // graphs that may run in a way that was not executed
   std::set<int> fused_;             // objects that run as part of a fusion
   std::vector<SiteCandidate> candidates_;

@@ -75,36 +75,40 @@ bool Decider::IsInside(int frame, int object) const {
   return false;
 }
 
-std::optional<Refusal> Decider::UsedElsewhere(const Match& match, const FusionEdit& made) {
-  if (!frames_of_parameter_) {
-    frames_of_parameter_.emplace();
-    for (std::size_t i = 0; i < execution_.frames.size(); ++i) {
-      for (const auto& [id, value] : execution_.frames[i].computed) {
-        if (execution_.arena[id].op == "param") {
-          (*frames_of_parameter_)[id].insert(static_cast<int>(i));
-        }
+void Decider::IndexParameters() {
+  if (frames_of_parameter_) return;
+  frames_of_parameter_.emplace();
+  for (std::size_t i = 0; i < execution_.frames.size(); ++i) {
+    for (const auto& [id, value] : execution_.frames[i].computed) {
+      if (execution_.arena[id].op == "param") {
+        (*frames_of_parameter_)[id].insert(static_cast<int>(i));
       }
     }
   }
+  for (std::size_t o = 0; o < program_.objects.size(); ++o) {
+    for (const auto& [attribute, value] : program_.objects[o].attributes) {
+      if (value.kind != expr::Kind::kTensor || value.storage == 0) continue;
+      places_of_storage_[value.storage].push_back({static_cast<int>(o), attribute});
+    }
+  }
+}
+
+std::optional<Refusal> Decider::UsedElsewhere(const Match& match, const FusionEdit& made) {
+  IndexParameters();
   for (const NewParameter& parameter : made.parameters) {
     if (parameter.layout.kind == Layout::Kind::kParameter) continue;  // the very tensor
     for (const auto& [name, place] : parameter.from) {
-      const std::string path = PathOf(place);
       const expr::Constant& tensor = *program_.objects[place.object].Find(place.attribute);
-      for (std::size_t o = 0; o < program_.objects.size(); ++o) {
-        for (const auto& [attribute, value] : program_.objects[o].attributes) {
-          const ParameterPlace other{static_cast<int>(o), attribute};
-          if (value.kind != expr::Kind::kTensor || value.storage == 0 || other == place) continue;
-          if (value.storage != tensor.storage) continue;
-          return Refusal{"other_use", "`" + path + "` is `" + PathOf(other) + "` too", ""};
-        }
+      for (const ParameterPlace& other : places_of_storage_[tensor.storage]) {
+        if (other == place) continue;
+        return Refusal{"other_use", "`" + PathOf(place) + "` is `" + PathOf(other) + "` too", ""};
       }
       for (const Id id : match.binding) {
         const expr::Expr& e = execution_.arena[id];
         if (e.op != "param" || e.owner != place.object || e.label != place.attribute) continue;
         for (const int frame : (*frames_of_parameter_)[id]) {
           if (IsInside(frame, made.members[0])) continue;
-          return Refusal{"other_use", "`" + path + "` is read outside of the module", ""};
+          return Refusal{"other_use", "`" + PathOf(place) + "` is read outside of the module", ""};
         }
       }
     }
