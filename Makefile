@@ -33,6 +33,7 @@ demo: build
 	@scripts/demo.sh
 
 bench: build
+	@cmake --build --preset release --target bench_sites
 	@.venv/bin/python3 bench/run.py $(BENCH)
 
 SECONDS ?= 600

@@ -1,5 +1,5 @@
-"""What `make bench` runs: the built-in kernels, then small whole models, each against stock code; then `check` of
-large configs against a plain parser.
+"""What `make bench` runs: the built-in kernels, then small whole models, each against stock code; then how the
+time of rewriting grows with the sites; then `check` of large configs against a plain parser.
 
 usage: run.py [--quick] [MODEL.pt ...]      default models: tests/models/*.pt
 
@@ -36,6 +36,8 @@ def main():
                 status = 1
             else:
                 status |= run("model.py", model, out, "--seconds", str(seconds * 5))
+    print(flush=True)
+    status |= run("sites.py", "--layers", "2,20,200" if options.quick else "2,20,200,2000")
     print(flush=True)
     status |= run("check.py", "--runs", "5" if options.quick else "15")
     return status

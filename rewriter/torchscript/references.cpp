@@ -1,6 +1,8 @@
 #include "rewriter/torchscript/references.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "rewriter/kernel_fit.h"
@@ -8,6 +10,17 @@
 
 namespace kernelmap::torchscript {
 namespace {
+
+// CompileSource, once a process for each source: a program may rewrite many models. Nothing changes
+// what was compiled; edits copy it.
+const CompiledSource& CompileOnce(const std::string& source) {
+  static std::mutex compiling;
+  static auto* compiled = new std::map<std::string, CompiledSource>;
+  const std::lock_guard<std::mutex> lock(compiling);
+  const auto found = compiled->find(source);
+  if (found != compiled->end()) return found->second;
+  return compiled->emplace(source, CompileSource(source)).first->second;
+}
 
 class Compiler {
  public:
@@ -64,7 +77,7 @@ class Compiler {
   }
 
   torch::jit::Function* Compile(const std::string& source) {
-    out_->sources.push_back(CompileSource(source));
+    out_->sources.push_back(CompileOnce(source));
     return out_->sources.back().forward;
   }
 
@@ -95,7 +108,7 @@ class Compiler {
 
 void CompileImplementation(const Implementation& implementation, CompiledReferences* out) {
   if (implementation.adapter) DeclareAdapter(*implementation.adapter);
-  out->sources.push_back(CompileSource(implementation.source));
+  out->sources.push_back(CompileOnce(implementation.source));
   out->implementations[&implementation] = out->sources.back().forward;
 }
 
