@@ -11,6 +11,9 @@ rm -rf "$stage/kernelmap" "$stage/made" "$stage/build" "$stage"/*.egg-info
 cp -r "$build/python/kernelmap" "$stage/kernelmap"
 rm -rf "$stage/kernelmap/__pycache__"
 cmake --install "$build" --component wheel --prefix "$stage" --strip >/dev/null
+# The library is in the folder above the programs; torch, beside the package, is found by _main.py.
+patchelf --set-rpath '$ORIGIN/..' "$stage/kernelmap/bin/kernelmap-rewrite"
+patchelf --remove-rpath "$stage/kernelmap/libkernelmap_runtime.so"
 find "$stage/kernelmap" -exec touch --date "@$SOURCE_DATE_EPOCH" {} +
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
   --wheel-dir "$stage/made" "$stage"
