@@ -4,6 +4,7 @@
 //
 // The default mapping on the CPU. Each run loads the model anew, since a module is rewritten once.
 #include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/ir.h>
 #include <torch/script.h>
 
 #include <algorithm>
@@ -22,10 +23,14 @@ using Clock = std::chrono::steady_clock;
 
 double Rewrite(const kernelmap::Plan& plan, const std::string& path, std::size_t* replaced) {
   torch::jit::Module module = torch::jit::load(path, c10::kCPU);
-  // The last part of loading, which libtorch puts off: compiling each method's code to its graph.
+  // The last parts of loading, which libtorch puts off: compiling each method's code to its graph,
+  // and reading where in the model's own files each operation comes from.
   for (const torch::jit::Module& each : module.modules()) {
     for (const torch::jit::Method& method : each.get_methods()) {
-      torch::jit::toGraphFunction(method.function()).ensure_defined();
+      const auto graph = torch::jit::toGraphFunction(method.function()).graph();
+      for (const torch::jit::Node* node : graph->nodes()) {
+        node->sourceRange().findSourceRangeThatGenerated();
+      }
     }
   }
   const auto start = Clock::now();
