@@ -135,7 +135,7 @@ const std::vector<Command>& Commands() {
        {Option::kFmt},
        RunFmt},
       {"completions",
-       "completions bash|zsh|fish",
+       "completions bash|zsh|fish [-o FILE]",
        "what makes a shell complete kernelmap's commands and options",
        1,
        1,

@@ -43,7 +43,7 @@ void FindForConfig(const std::string& path, Findings* findings, int* exit_code) 
     if (entry.source) {
       found.from = entry.source->file + ":" + std::to_string(entry.source->line);
     }
-    if (entry.decision == Decision::kDisabled) found.value = "never replaced";
+    if (entry.decision == Decision::kDisabled) found.value = "turned off";
     if (entry.decision == Decision::kFallback && entry.reason) {
       found.value = "stays as it is";
       found.Problem(FindingStatus::kError, entry.reason->text + " [" + entry.reason->code + "]",

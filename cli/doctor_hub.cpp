@@ -129,6 +129,10 @@ void FindStore(const GetEnv& get_env, Findings* findings) {
                   variable ? "set " + from + " to a folder, or unset it" : kNoHomeHelp);
   } else if (!there) {
     found.value += ", not there yet";
+    if (cache->find('$') != std::string::npos || cache->starts_with('~')) {
+      found.Problem(FindingStatus::kWarning, "a variable or user in its name is not known",
+                    "set what " + from + " names, or write the folder out");
+    }
   }
   findings->push_back(std::move(found));
   if (there) FindContent(*cache, findings);
