@@ -1,11 +1,14 @@
 // kernelmap report: a report or plan that was written as JSON, for people.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "compiler/diff/side.h"
+#include "compiler/display.h"
 #include "compiler/html/errors.h"
 #include "compiler/html/html.h"
 
@@ -42,18 +45,29 @@ std::optional<Side> ReadAny(const Node& root, Diagnostics* diagnostics) {
   return std::nullopt;
 }
 
-std::string Render(Report report, const SiteErrors& errors, const std::string& format) {
+// Nothing in a file steers the terminal.
+std::string PrintableLines(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1);
+    shown += Printable(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return shown;
+}
+
+std::string Render(const Report& report, const SiteErrors& errors, const std::string& format) {
   if (format == "json") return ReportToJson(report);
   if (format == "markdown") return ReportToMarkdown(report);
   if (format == "html") return ReportToHtml(report, errors);
-  return ReportToText(report);
+  return PrintableLines(ReportToText(report));
 }
 
 std::string Render(const Plan& plan, const std::string& format) {
   if (format == "json") return PlanToJson(plan);
   if (format == "markdown") return PlanToMarkdown(plan);
   if (format == "html") return PlanToHtml(plan);
-  return PlanToText(plan);
+  return PrintableLines(PlanToText(plan));
 }
 
 }  // namespace
@@ -70,9 +84,8 @@ int RunReport(const Args& args) {
     return exit_code;
   }
   if (side->kind == SideKind::kReport) {
-    Report report{*side->target, side->file, side->sha256, std::move(side->sites)};
-    return WriteResult(args.output,
-                       Render(std::move(report), errors.value_or(SiteErrors{}), args.format));
+    const Report report{*side->target, side->file, side->sha256, std::move(side->sites)};
+    return WriteResult(args.output, Render(report, errors.value_or(SiteErrors{}), args.format));
   }
   Plan plan;
   plan.target = *side->target;

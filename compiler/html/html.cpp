@@ -1,5 +1,7 @@
 #include "compiler/html/html.h"
 
+#include <algorithm>
+
 #include "compiler/diff/escape.h"
 #include "compiler/diff/view.h"
 #include "compiler/html/page.h"
@@ -57,7 +59,7 @@ std::string EntryHtml(const PlanEntry& entry) {
   for (const TraceStep& step : entry.trace) {
     html += std::string("<li class=\"") + (step.ok ? "ok" : "fails") + "\"><b>" +
             (step.ok ? "✓ ok" : "! fails") + "</b> " + HtmlText(step.step) + ": " +
-            HtmlText(step.text) + "</li>\n";
+            ProseHtml(step.text) + "</li>\n";
   }
   if (!entry.trace.empty()) html += "</ol>\n";
   return html + "</details>\n";
@@ -94,6 +96,11 @@ std::string PlanToHtml(const Plan& plan) {
                      " fallback, " + std::to_string(counts[2]) + " disabled</p>\n";
   const std::vector<SiteGroup> groups = GroupSites(plan.sites);
   if (plan.has_sites) body += CountsHtml(plan.sites);
+  if (std::any_of(plan.sites.begin(), plan.sites.end(),
+                  [](const Site& site) { return site.action == Action::kCandidate; })) {
+    body += "<p>A candidate is decided by " + HtmlCode("apply") + " or " +
+            HtmlCode("plan --prove") + "; sites of functions are found only there.</p>\n";
+  }
   body += "</header>\n<main>\n" + CausesHtml(groups) + Entries(plan);
   if (plan.has_sites) body += SiteListHtml(groups, {});
   return HtmlPage(what + ": kernelmap", body + "</main>\n", /*script=*/plan.has_sites);

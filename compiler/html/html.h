@@ -16,7 +16,7 @@ std::string ReportToHtml(const Report& report, const SiteErrors& errors = {});
 /// The same with the plan's entries and their traces.
 std::string PlanToHtml(const Plan& plan);
 
-/// As tables, equal sites in one row, at most a hundred rows a table.
+/// As tables, equal sites in one row, at most a hundred rows and 20 kB a table.
 std::string ReportToMarkdown(const Report& report);
 std::string PlanToMarkdown(const Plan& plan);
 

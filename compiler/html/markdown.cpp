@@ -7,10 +7,17 @@
 namespace kernelmap {
 namespace {
 
-constexpr size_t kMaxRows = 100;  // with longer texts cut, below the 65,536 characters of GitHub
+// Of one table. Two tables are below the 65,536 characters that GitHub takes, whatever is in them.
+constexpr size_t kMaxRows = 100, kMaxBytes = 20'000;
 
-std::string More(size_t rows) {
-  return rows > kMaxRows ? "\n" + CountOf(rows - kMaxRows, "row") + " more\n" : "";
+// A table from its head and rows.
+std::string Table(std::string text, const std::vector<std::string>& rows) {
+  size_t shown = 0;
+  while (shown < rows.size() && shown < kMaxRows && text.size() < kMaxBytes) {
+    text += rows[shown++];
+  }
+  if (shown < rows.size()) text += "\n" + CountOf(rows.size() - shown, "row") + " more\n";
+  return text;
 }
 
 std::string ReasonCell(const std::optional<Reason>& reason) {
@@ -22,44 +29,46 @@ std::string ReasonCell(const std::optional<Reason>& reason) {
 
 std::string Sites(const std::vector<Site>& sites) {
   const std::vector<SiteGroup> groups = GroupSites(sites);
-  std::string text = "\n| action | sites | where | name | kernel | why |\n";
-  text += "| --- | --- | --- | --- | --- | --- |\n";
-  size_t rows = 0;
+  std::vector<std::string> rows;
   for (const bool fallback : {true, false}) {
     for (const SiteGroup& group : groups) {
       const Site& site = group.First();
-      if ((site.action == Action::kFallback) != fallback || ++rows > kMaxRows) continue;
-      text += "| " + std::string(ActionName(site.action)) + " | " +
-              std::to_string(group.sites.size()) + " | " +
-              MarkdownCode(group.sites.size() == 1 ? PathWithIndex(site) : group.shape) + " | " +
-              MarkdownCode(site.name) + " | " +
-              (site.kernel ? MarkdownCode(site.kernel->ref) : "") + " | " +
-              ReasonCell(site.reason) + " |\n";
+      if ((site.action == Action::kFallback) != fallback) continue;
+      rows.push_back("| " + std::string(ActionName(site.action)) + " | " +
+                     std::to_string(group.sites.size()) + " | " +
+                     MarkdownCode(group.sites.size() == 1 ? PathWithIndex(site) : group.shape) +
+                     " | " + MarkdownCode(site.name) + " | " +
+                     (site.kernel ? MarkdownCode(site.kernel->ref) : "") + " | " +
+                     ReasonCell(site.reason) + " |\n");
     }
   }
-  return groups.empty() ? "" : text + More(groups.size());
+  if (rows.empty()) return "";
+  return Table(
+      "\n| action | sites | where | name | kernel | why |\n"
+      "| --- | --- | --- | --- | --- | --- |\n",
+      rows);
 }
 
 }  // namespace
 
 std::string ReportToMarkdown(const Report& report) {
-  return "**" + MarkdownCode(report.model_file) + "** for " + TargetText(report.target) + "\n" +
-         Sites(report.sites);
+  return "**" + MarkdownCode(report.model_file) + "** for " +
+         MarkdownCode(TargetText(report.target)) + "\n" + Sites(report.sites);
 }
 
 std::string PlanToMarkdown(const Plan& plan) {
-  std::string text =
-      "**" + MarkdownCode(plan.config_file.empty() ? "built-in mapping" : plan.config_file) +
-      "** for " + TargetText(plan.target) + "\n\n| name | kernel | why |\n| --- | --- | --- |\n";
-  for (size_t i = 0; i < plan.entries.size() && i < kMaxRows; ++i) {
-    const PlanEntry& entry = plan.entries[i];
-    text += "| " + MarkdownCode(entry.name) + " | " +
-            (entry.kernel                            ? MarkdownCode(entry.kernel->ref)
-             : entry.decision == Decision::kDisabled ? "disabled"
-                                                     : "fallback") +
-            " | " + ReasonCell(entry.reason) + " |\n";
+  const std::string what = plan.config_file.empty() ? "built-in mapping" : plan.config_file;
+  std::vector<std::string> rows;
+  for (const PlanEntry& entry : plan.entries) {
+    std::string kernel = entry.decision == Decision::kDisabled ? "disabled" : "fallback";
+    if (entry.kernel) kernel = MarkdownCode(entry.kernel->ref);
+    rows.push_back("| " + MarkdownCode(entry.name) + " | " + kernel + " | " +
+                   ReasonCell(entry.reason) + " |\n");
   }
-  return text + More(plan.entries.size()) + Sites(plan.sites);
+  return Table("**" + MarkdownCode(what) + "** for " + MarkdownCode(TargetText(plan.target)) +
+                   "\n\n| name | kernel | why |\n| --- | --- | --- |\n",
+               rows) +
+         Sites(plan.sites);
 }
 
 }  // namespace kernelmap

@@ -144,11 +144,19 @@ function focusOn(item) {
   item.tabIndex = 0;
   item.focus();
 }
+// A plan's decisions by name; none where two fusions share one.
+const entries = new Map();
+for (const entry of document.querySelectorAll("#entries > details")) {
+  const name = entry.querySelector("summary code").textContent;
+  entries.set(name, entries.has(name) ? null : entry.querySelector(".trace"));
+}
 function show(group, site) {
   detail.replaceChildren(make("h3", {}, mark(group.action), " ", make("code", {}, site.path)));
   const error = site.item.querySelector(".error");
   detail.append(group.facts.cloneNode(true));
   if (error) detail.append(make("p", {}, "verify: ", error.cloneNode(true)));
+  const trace = entries.get(group.facts.querySelector("dd").textContent);
+  if (trace) detail.append(make("h3", {}, "How the name was decided"), trace.cloneNode(true));
   const others = group.sites.length - 1;
   if (others > 0) {
     const open = make("button", {type: "button"}, others + " more site" + (others > 1 ? "s" : "") + " like this");

@@ -49,17 +49,6 @@ std::string_view ExplanationOf(const std::string& code) {
   return "";
 }
 
-// With what stands between backticks as code.
-std::string Prose(std::string_view text) {
-  std::string html;
-  for (bool code = false;; code = !code) {
-    const size_t end = text.find('`');
-    html += code ? HtmlCode(text.substr(0, end)) : HtmlText(text.substr(0, end));
-    if (end == text.npos) return html;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::string Codes(const std::vector<std::string>& texts) {
   std::string html;
   for (const std::string& text : texts) html += (html.empty() ? "" : ", ") + HtmlCode(text);
@@ -192,6 +181,16 @@ std::string SiteListHtml(const std::vector<SiteGroup>& groups, const SiteErrors&
   return html + "</div>\n</section>\n";
 }
 
+std::string ProseHtml(std::string_view text) {
+  std::string html;
+  for (bool code = false;; code = !code) {
+    const size_t end = text.find('`');
+    html += code ? HtmlCode(text.substr(0, end)) : HtmlText(text.substr(0, end));
+    if (end == text.npos) return html;
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string FactHtml(std::string_view name, const std::string& value) {
   if (value.empty()) return "";
   return "<dt>" + std::string(name) + "</dt><dd>" + value + "</dd>\n";
@@ -218,7 +217,7 @@ std::string ReasonFactsHtml(const std::optional<Reason>& reason) {
     html += FactHtml("the reference has", HtmlCode(sides.reference)) +
             FactHtml("the model has", HtmlCode(sides.model));
   }
-  return html + FactHtml("that means", Prose(ExplanationOf(reason->code)));
+  return html + FactHtml("that means", ProseHtml(ExplanationOf(reason->code)));
 }
 
 }  // namespace kernelmap

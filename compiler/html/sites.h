@@ -22,6 +22,8 @@ std::string CountsHtml(const std::vector<Site>& sites);
 std::string CausesHtml(const std::vector<SiteGroup>& groups);
 /// All groups, fallbacks first, each to be opened.
 std::string SiteListHtml(const std::vector<SiteGroup>& groups, const SiteErrors& errors);
+/// Text whose parts between backticks are code.
+std::string ProseHtml(std::string_view text);
 /// A row of a <dl>; "" where `value`, which is markup, is empty.
 std::string FactHtml(std::string_view name, const std::string& value);
 /// Ref, repository, revision and so on, as rows.

@@ -5,7 +5,7 @@ import time
 import unittest
 
 import browser
-from pages import EVIL, layers, page, report, site, write
+from pages import EVIL, HERE, ROOT, kernelmap, layers, page, report, site, write
 
 PROGRAM = browser.find()
 ITEMS = "[...document.querySelectorAll('[role=treeitem]')]"
@@ -95,6 +95,28 @@ class Page(unittest.TestCase):
         self.assertFalse(shown.run("document.getElementById('list').hidden"))
         self.assertEqual(shown.run(STATUS), "6 of 6 sites")
         self.assertEqual(shown.complaints(), [])
+
+    def test_a_site_of_a_plan_has_its_names_trace(self):
+        file = write(kernelmap("plan", str(ROOT / "examples/rms_norm_only.toml"), "--device", "cpu",
+                               "--model", str(ROOT / "tests/models/gemma.pt"), "--format", "html"))
+        self.addCleanup(file.close)
+        with browser.Browser(PROGRAM) as shown:
+            shown.open(file.name)
+            shown.run(ITEMS + ".pop().querySelector('.row').click()")
+            detail = shown.run("document.getElementById('detail').innerText")
+            self.assertIn("candidate", detail)
+            self.assertIn("builtin:rms_norm is built in", detail)
+            self.assertEqual(shown.complaints(), [])
+
+    def test_errors_of_verify(self):
+        golden = HERE / "golden"
+        file = write(kernelmap("report", str(golden / "llama.json"), "--format", "html",
+                               "--verified", str(golden / "llama.verify.json")))
+        self.addCleanup(file.close)
+        with browser.Browser(PROGRAM) as shown:
+            shown.open(file.name)
+            shown.run(ITEMS + ".pop().querySelector('.row').click()")
+            self.assertIn("max rel", shown.run("document.getElementById('detail').innerText"))
 
     def test_why_is_at_the_top(self):
         shown = self.show(gemma())

@@ -1,5 +1,5 @@
 """The bytes of pages: golden/NAME.html is that of golden/NAME.json (with NAME.verify.json, if there
-is one), its style and script left out. KM_UPDATE_GOLDEN=1 rewrites them."""
+is one), its style and script left out; NAME.md is its Markdown. KM_UPDATE_GOLDEN=1 rewrites them."""
 
 import base64
 import copy
@@ -55,12 +55,15 @@ class Pages(unittest.TestCase):
         for path in names:
             verified = path.with_suffix(".verify.json")
             extra = ["--verified", str(verified)] if verified.exists() else []
-            found = short(kernelmap("report", str(path), "--format", "html", *extra).decode())
-            golden = path.with_suffix(".html")
-            if os.environ.get("KM_UPDATE_GOLDEN") == "1":
-                golden.write_text(found, encoding="utf-8")
-            with self.subTest(path.name):
-                self.assertEqual(golden.read_text(encoding="utf-8"), found)
+            pages = {".html": short(kernelmap("report", str(path), "--format", "html",
+                                              *extra).decode()),
+                     ".md": kernelmap("report", str(path), "--format", "markdown").decode()}
+            for suffix, found in pages.items():
+                golden = path.with_suffix(suffix)
+                if os.environ.get("KM_UPDATE_GOLDEN") == "1":
+                    golden.write_text(found, encoding="utf-8")
+                with self.subTest(golden.name):
+                    self.assertEqual(golden.read_text(encoding="utf-8"), found)
 
     def test_nothing_from_elsewhere_and_only_its_own_script(self):
         text = page(layers(3)).decode()
@@ -124,6 +127,13 @@ class Pages(unittest.TestCase):
         value = json.dumps(layers(2)).encode()
         again = json.loads(kernelmap("report", "-", "--format", "json", stdin=value))
         self.assertEqual(again["sites"], json.loads(value)["sites"])
+
+    def test_text_does_not_steer_a_terminal(self):
+        value = report([site(EVIL, EVIL, "fallback", EVIL, EVIL)], model={"file": EVIL})
+        for written in ("text", "markdown"):
+            found = kernelmap("report", "-", "--format", written, stdin=json.dumps(value).encode())
+            self.assertNotIn("\u202e", found.decode())
+            self.assertNotIn("\u001b", found.decode())
 
     def test_ten_thousand_sites(self):
         value = layers(1250)
