@@ -188,7 +188,7 @@ class Fmt(ToolTest):
         patch = self.run_it("fmt", "--diff", "kernelmap.toml", cwd=self.folder)
         self.run_it("fmt", "--diff", "--check", self.config, code=1)
         self.assertEqual(self.config.read_bytes(), MESSY)
-        subprocess.run(["patch", "-s", "kernelmap.toml"], input=patch, cwd=self.folder, check=True)
+        subprocess.run(["git", "apply", "-p0"], input=patch, cwd=self.folder, check=True)
         self.assertEqual(self.config.read_bytes(), TIDY)
         self.assertEqual(self.run_it("fmt", "--check", "--diff", self.config), b"")
 
