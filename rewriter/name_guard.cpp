@@ -1,5 +1,6 @@
 #include "rewriter/name_guard.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -29,6 +30,16 @@ std::optional<std::string> TakeAttribute(const expr::Object& object, const Wante
   return std::nullopt;
 }
 
+// Parameters or buffers, of the module or of those in it.
+bool HoldsTensors(const expr::Program& program, int object) {
+  const auto& attributes = program.objects[object].attributes;
+  return std::any_of(attributes.begin(), attributes.end(), [&](const auto& entry) {
+    const expr::Constant& value = entry.second;
+    if (value.kind == Kind::kTensor) return true;
+    return value.kind == Kind::kObject && HoldsTensors(program, static_cast<int>(value.integer));
+  });
+}
+
 }  // namespace
 
 std::variant<NamedEdit, Refusal> ReplaceByName(const Kernel& kernel, const std::string& layer_name,
@@ -45,6 +56,10 @@ std::variant<NamedEdit, Refusal> ReplaceByName(const Kernel& kernel, const std::
   const size_t inputs = edit.operands.size();
   if (graph.body.outputs.size() != 1 || graph.kinds[graph.body.outputs[0]] != Kind::kTensor) {
     return Refusal{"signature", "forward does not return one tensor", ""};
+  }
+  // Only a part of the module can be what the kernel stands for.
+  if (call.others.empty() && HoldsTensors(program, frame.object)) {
+    return Refusal{"signature", "the kernel reads none of the module's parameters", ""};
   }
   edit.replaced = {graph.body.outputs[0]};
   std::vector<std::string> types;

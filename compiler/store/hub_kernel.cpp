@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/sha256.h"
+#include "compiler/store/layer_fit.h"
 
 namespace kernelmap {
 namespace {
@@ -76,65 +77,12 @@ std::string TypeOfDefault(const std::string& text) {
   return text.find_first_of(".e") == std::string::npos ? "int" : "float";
 }
 
-// What a default may be: a number, a string, True, False or None.
-bool IsLiteral(const std::string& text) {
-  if (text == "True" || text == "False" || text == "None") return true;
-  if (text.starts_with('"') || text.starts_with('\'')) return true;
-  return !text.empty() && text.find_first_not_of("0123456789.e+-") == std::string::npos;
-}
-
 std::string Identifier(std::string text) {
   for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
   const bool digit = !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0;
   return digit ? "_" + text : text;
-}
-
-// The parameter of a reference that a module's attribute is; "" when none is.
-std::string ParameterOf(const Layer& layer, const SourceSignature& reference,
-                        const std::string& attribute) {
-  for (const SourceParameter& parameter : reference.parameters) {
-    const auto usual = layer.attributes.find(parameter.name);
-    const bool known =
-        usual != layer.attributes.end() &&
-        std::find(usual->second.begin(), usual->second.end(), attribute) != usual->second.end();
-    if (known || parameter.name == attribute) return parameter.name;
-  }
-  return "";
-}
-
-// How many parameters of a reference are what forward is called with; they are the first.
-size_t InputCount(const Layer& layer, const SourceSignature& reference) {
-  if (layer.function) return reference.parameters.size();
-  size_t count = 0;
-  while (count < reference.parameters.size() &&
-         std::find(layer.input.begin(), layer.input.end(), reference.parameters[count].name) !=
-             layer.input.end()) {
-    ++count;
-  }
-  return count;
-}
-
-// Why forward cannot be called with the inputs of a reference; "" when it can.
-std::string WrongInputs(const Layer& layer, const SourceSignature& reference, size_t inputs,
-                        const LayerSource& source) {
-  const std::vector<SourceParameter>& parameters = source.signature.parameters;
-  if (parameters.size() < inputs) {
-    return "takes " + std::to_string(parameters.size()) + " inputs, not " + std::to_string(inputs);
-  }
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (i >= inputs && !parameters[i].otherwise) return "needs `" + parameters[i].name + "`";
-    if (i >= inputs && !IsLiteral(*parameters[i].otherwise)) {
-      return "has a default of `" + parameters[i].name + "` that is no literal";
-    }
-    // Of a function the order alone says too little.
-    if (i < inputs && layer.function && parameters[i].name != reference.parameters[i].name) {
-      return "takes `" + parameters[i].name + "` where " + layer.name + " has `" +
-             reference.parameters[i].name + "`";
-    }
-  }
-  return "";
 }
 
 }  // namespace
@@ -247,22 +195,14 @@ std::string ImplementFromSource(const LayerSource& source, const Layer& layer, K
   for (const Reference& reference : layer.references) {
     const std::optional<SourceSignature> signature = ReadForwardSignature(reference.source);
     if (!reference.by_name || !signature) continue;
-    const size_t inputs = InputCount(layer, *signature);
-    std::string problem = WrongInputs(layer, *signature, inputs, source);
-    std::vector<std::string> attributes;
-    for (const std::string& attribute : source.attributes) {
-      attributes.push_back(ParameterOf(layer, *signature, attribute));
-      if (attributes.back().empty() && problem.empty()) {
-        problem = "reads `self." + attribute + "`, which " + layer.name + " does not have";
-      }
-    }
+    FormFit fit = FitForm(source, layer, *signature);
     std::optional<Adapter> adapter;
-    if (problem.empty()) {
-      adapter =
-          MakeAdapter(*kernel->origin, source, *signature, attributes, inputs, reference.source);
-      if (!adapter) problem = "has a parameter of a type that operations do not have";
+    if (fit.problem.empty()) {
+      adapter = MakeAdapter(*kernel->origin, source, *signature, fit.attributes, fit.inputs,
+                            reference.source);
+      if (!adapter) fit.problem = "has a parameter of a type that operations do not have";
     }
-    if (wrong.empty()) wrong = problem;
+    if (wrong.empty()) wrong = fit.problem;
     if (!adapter) continue;
     Implementation implementation;
     implementation.layer = layer.name;
@@ -329,6 +269,13 @@ HubKernel MakeHubKernel(const KernelOrigin& origin, const std::string& layers, c
                         const BoundKernel* bound) {
   auto kernel = std::make_shared<Kernel>();
   kernel->name = origin.name;
+  if (layer) {
+    const std::string other = OtherLayer(origin.name, *layer, bound, BuiltinCatalogue());
+    if (!other.empty()) {
+      return Refused("no_implementation",
+                     "`" + origin.name + "` is a kernel for " + other + ", not for " + layer->name);
+    }
+  }
   kernel->dtypes = {"float32", "bfloat16", "float16"};
   kernel->deterministic = false;
   kernel->origin = origin;

@@ -254,16 +254,16 @@ TEST(HubKernel, StandsForTheFormsOfALayer) {
 }
 
 TEST(HubKernel, TwoNamesOfOneParameter) {
-  const HubKernel made =
-      Make("  def forward(self, x):\n    return ops.norm(x, self.eps + self.variance_epsilon)\n",
-           "RMSNorm");
-  ASSERT_TRUE(made.kernel);
-  EXPECT_EQ(
-      made.kernel->implementations[0].adapter->forward,
-      "def forward(x: Tensor, unused_weight: Tensor, self_variance_epsilon: float) -> Tensor:\n"
-      "    x = x.contiguous()\n"
-      "    self_eps = self_variance_epsilon\n"
-      "    return ops.norm(x, self_eps + self_variance_epsilon)\n");
+  const HubKernel made = Make(
+      "  def forward(self, x):\n    return ops.norm(x, self.weight, self.eps + "
+      "self.variance_epsilon)\n",
+      "RMSNorm");
+  ASSERT_TRUE(made.kernel) << made.reason->text;
+  EXPECT_EQ(made.kernel->implementations[0].adapter->forward,
+            "def forward(x: Tensor, self_weight: Tensor, self_variance_epsilon: float) -> Tensor:\n"
+            "    x = x.contiguous()\n"
+            "    self_eps = self_variance_epsilon\n"
+            "    return ops.norm(x, self_weight, self_eps + self_variance_epsilon)\n");
 }
 
 std::string Refused(const std::string& forward, const std::string& layer) {
@@ -285,6 +285,44 @@ TEST(HubKernel, WhatDoesNotFit) {
   EXPECT_EQ(Refused("  def forward(self, x, **kwargs):\n    return x\n", "RMSNorm"),
             "python_only: its layers.py has `**kwargs` (line 2)");
   EXPECT_EQ(MakeHubKernel(kOrigin, "", nullptr).reason->code, "no_implementation");
+}
+
+TEST(HubKernel, WhatComputesLess) {
+  const std::string all = "  def forward(self, x):\n    return ops.f(x)\n";
+  EXPECT_EQ(Refused(all, "SwiGLUMLP"),
+            "no_implementation: `Norm` does not read `gate_weight`, `up_weight` and `down_weight`, "
+            "which SwiGLUMLP computes with");
+  EXPECT_EQ(Refused("  def forward(self, x):\n    return ops.f(x, self.weight)\n", "RMSNorm"),
+            "no_implementation: `Norm` does not read `eps`, which RMSNorm computes with");
+  EXPECT_EQ(Refused(all, "ReLU"), "made");
+}
+
+// What a class called `name` is refused for, whose forward takes one tensor.
+std::string NamedAs(const std::string& name, const std::string& layer,
+                    const BoundKernel* bound = nullptr) {
+  KernelOrigin origin = kOrigin;
+  origin.name = name;
+  const std::string text =
+      "class " + name + "(nn.Module):\n  def forward(self, x):\n    return ops.f(x)\n";
+  const HubKernel made = MakeHubKernel(origin, text, BuiltinCatalogue().FindLayer(layer), bound);
+  return made.reason ? made.reason->code + ": " + made.reason->text : "made";
+}
+
+TEST(HubKernel, WhatIsAnotherLayer) {
+  EXPECT_EQ(NamedAs("SiluAndMul", "ReLU"),
+            "no_implementation: `SiluAndMul` is a kernel for SiluAndMul, not for ReLU");
+  EXPECT_EQ(NamedAs("Silu", "ReLU"),
+            "no_implementation: `Silu` is a kernel for SiLU, not for ReLU");
+  EXPECT_EQ(NamedAs("GELUActivation", "NewGELU"),
+            "no_implementation: `GELUActivation` is a kernel for GeLU, not for NewGELU");
+  EXPECT_EQ(NamedAs("Silu", "SiLU"), "made");
+  EXPECT_EQ(NamedAs("LigerSwish", "SiLU"), "made");
+  EXPECT_EQ(NamedAs("SiluAndMul", "Unheard"),
+            "made");  // a name that no layer has: the config's word
+  BoundKernel bound;
+  bound.kernel.implementations.emplace_back().layer = "ReLU";
+  EXPECT_EQ(NamedAs("Positive", "SiLU", &bound),
+            "no_implementation: `Positive` is a kernel for ReLU, not for SiLU");
 }
 
 TEST(HubKernel, AFunction) {

@@ -126,8 +126,14 @@ class NameGuardTest(unittest.TestCase):
         ]:
             _, sites, _ = self.apply(model, self.KERNEL % "RMSNorm", scripted=scripted)
             self.assertEqual([(s["action"], s["reason"]["code"]) for s in sites], [("fallback", reason)], sites)
-        _, sites, _ = self.apply(Model(OddRMSNorm()), self.KERNEL % "Uncompilable")
+        _, sites, _ = self.apply(Model(Unheard()), self.KERNEL % "Uncompilable", name="Unheard")
         self.assertEqual(sites[0]["reason"]["code"], "python_only", sites)
+        # A kernel for a part of the module would leave out the rest: its weights.
+        for model in Model(OddRMSNorm()), Model(nn.Sequential(OddRMSNorm())):
+            name = type(model.norms[0]).__name__
+            _, sites, _ = self.apply(model, self.KERNEL % "SiluAndMul", name=name)
+            self.assertEqual(sites[0]["reason"]["code"], "signature", sites)
+            self.assertEqual(sites[0]["reason"]["difference"], "the kernel reads none of the module's parameters")
 
     def test_what_is_proved_is_proved_still(self):
         config = self.root / "llama.toml"
