@@ -100,6 +100,13 @@ void AddOption(Option option, CLI::App* app, Args* args) {
     case Option::kLocked:
       app->add_flag("--locked", args->locked,
                     "an error where the store is not as kernelmap.lock beside the config has it");
+      app->add_option_function<std::string>(
+          "--lock",
+          [args](const std::string& file) {
+            args->locked = true;
+            args->lock_file = file;
+          },
+          "--locked, with this lock file");
       break;
     case Option::kFetch:
       AddTargets(app, args);

@@ -21,6 +21,7 @@ struct Args {
   bool all_variants = false;               // of fetch
   std::vector<std::string> targets;        // of lock, fetch and diff: DEVICE[:CAPABILITY]
   std::optional<std::string> lock_output;  // of lock; nothing: beside the config
+  std::string lock_file;                   // with `locked`; "": beside the config
   bool prove = false;
   std::optional<std::string> model, report, depfile, inputs_file;
   std::optional<std::string> verified;  // of report

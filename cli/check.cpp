@@ -46,11 +46,12 @@ void AddModelFindings(const ModuleTree& tree, const std::string& model, Loaded* 
   loaded->warnings += diagnostics.warnings();
 }
 
-// Compares what the config chooses with the lock file beside it.
-void CheckLocked(const std::string& path, const Config& config, Findings* findings) {
+// Compares what the config chooses with its lock file.
+void CheckLocked(const std::string& path, const Config& config, const std::string& file,
+                 Findings* findings) {
   std::vector<Diagnostic> diagnostics;
   std::string error;
-  if (!CheckAgainstLock(path, config, &diagnostics, &error) && !error.empty()) {
+  if (!CheckAgainstLock(path, config, file, &diagnostics, &error) && !error.empty()) {
     UsageError(error);
     findings->failures.push_back(error);
   }
@@ -126,7 +127,7 @@ int RunCheck(const Args& args) {
     }
     if (args.locked && loaded->errors == 0) {
       const size_t before = findings.failures.size();
-      CheckLocked(path, *loaded->config, &findings);
+      CheckLocked(path, *loaded->config, args.lock_file, &findings);
       if (findings.failures.size() > before) exit_code = 2;
     }
   }

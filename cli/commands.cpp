@@ -21,7 +21,7 @@ const char* Version() { return KM_VERSION; }
 int RunPlan(const Args& args) {
   std::optional<std::string> config;
   if (!args.inputs.empty()) config = args.inputs.front();
-  Compiled compiled = CompilePlan(config, args.target, args.locked);
+  Compiled compiled = CompilePlan(config, args.target, args.locked, args.lock_file);
   PrintDiagnostics(compiled.diagnostics);
   if (!compiled.error.empty()) UsageError(compiled.error);
   if (!compiled.plan) return compiled.exit_code;
@@ -46,7 +46,8 @@ const std::vector<Command>& Commands() {
   constexpr size_t kMany = std::numeric_limits<size_t>::max();
   static const std::vector<Command> commands = {
       {"check",
-       "check CONFIG… [--model MODEL] [--locked] [--strict] [--format text|json|sarif|github] "
+       "check CONFIG… [--model MODEL] [--locked | --lock FILE] [--strict] [--format "
+       "text|json|sarif|github] "
        "[-o FILE]",
        "every error and warning of the configs",
        1,
@@ -55,7 +56,7 @@ const std::vector<Command>& Commands() {
        RunCheck},
       {"plan",
        "plan [CONFIG] [--model MODEL [--prove]] [--device D] [--capability C] [--mode M] "
-       "[--torch V] [--locked] [--format text|json|html] [-o FILE]",
+       "[--torch V] [--locked | --lock FILE] [--format text|json|html] [-o FILE]",
        "which kernel stands for each name, for a target",
        0,
        1,
@@ -113,7 +114,8 @@ const std::vector<Command>& Commands() {
        {Option::kLock, Option::kStrict},
        RunLock},
       {"fetch",
-       "fetch CONFIG [--target DEVICE[:CAPABILITY]]… [--device D] … [--all-variants] [--locked] "
+       "fetch CONFIG [--target DEVICE[:CAPABILITY]]… [--device D] … [--all-variants] [--locked | "
+       "--lock FILE] "
        "[--format text|json] [-o FILE]",
        "download the kernels that a config can choose from the Hugging Face Hub",
        1,

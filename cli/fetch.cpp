@@ -80,7 +80,7 @@ int RunFetch(const Args& args) {
   options.all_builds = args.all_variants;
   std::optional<Lock> lock;
   if (args.locked) {
-    lock = LoadLock(path, &diagnostics, &error);
+    lock = LoadLock(path, args.lock_file, &diagnostics, &error);
     if (!lock) {
       PrintDiagnostics(diagnostics);
       return error.empty() ? 1 : UsageError(error);

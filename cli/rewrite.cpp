@@ -44,7 +44,7 @@ std::string MakeEscaped(const std::string& path) {
 
 Compiled ReadPlan(const std::optional<std::string>& config, const Args& args,
                   const std::string& model) {
-  Compiled compiled = CompilePlan(config, args.target, args.locked);
+  Compiled compiled = CompilePlan(config, args.target, args.locked, args.lock_file);
   PrintDiagnostics(compiled.diagnostics);
   if (!compiled.error.empty()) UsageError(compiled.error);
   // A broken archive is reported where it is read for good.
@@ -188,8 +188,8 @@ const std::vector<Command>& RewriteCommands() {
   static const std::vector<Command> commands = {
       {"apply", ApplyCommand().usage, ApplyCommand().help, 1, 2, ApplyCommand().options, RunApply},
       {"plan",
-       "plan [CONFIG] --model MODEL --prove [--device D] [--locked] [--format text|json|html] [-o "
-       "FILE]",
+       "plan [CONFIG] --model MODEL --prove [--device D] [--locked | --lock FILE] [--format "
+       "text|json|html] [-o FILE]",
        "what apply would do at each site",
        0,
        1,

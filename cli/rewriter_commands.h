@@ -16,7 +16,7 @@ struct RewriterCommand {
 inline const RewriterCommand& ApplyCommand() {
   static const RewriterCommand command = {
       "apply [CONFIG] MODEL -o OUT [--report FILE] [--verify [--inputs FILE]] [--strict] "
-      "[--locked] [--depfile FILE] [--format text|json|html]",
+      "[--locked | --lock FILE] [--depfile FILE] [--format text|json|html]",
       "rewrite a TorchScript archive, with a report",
       {Option::kTarget, Option::kOutput, Option::kReport, Option::kVerify, Option::kInputs,
        Option::kStrict, Option::kLocked, Option::kDepfile, Option::kPageFormat,

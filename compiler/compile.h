@@ -79,7 +79,8 @@ void CheckPolicy(const Config& config, const Environment& environment, Diagnosti
 Plan Resolve(const Config* config, const Target& target, const Environment& environment,
              const Store& store = EmptyStore);
 
-/// All of it. `locked`: what the lock file beside the config does not have just so is an error.
+/// All of it. `locked`: what the lock file (`lock_file`; "": the one beside the config) does not
+/// have just so is an error.
 /// `plan` is there unless there are errors; `exit_code` is then 1 for mistakes in the config, 2 for
 /// wrong flags and files that cannot be read (`error` then says which).
 struct Compiled {
@@ -91,6 +92,6 @@ struct Compiled {
   int exit_code = 0;
 };
 Compiled CompilePlan(const std::optional<std::string>& config_path, const TargetFlags& flags,
-                     bool locked = false);
+                     bool locked = false, const std::string& lock_file = "");
 
 }  // namespace kernelmap

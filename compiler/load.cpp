@@ -50,7 +50,7 @@ std::optional<Loaded> LoadConfig(const std::string& path, std::string* error,
 }
 
 Compiled CompilePlan(const std::optional<std::string>& config_path, const TargetFlags& flags,
-                     bool locked) {
+                     bool locked, const std::string& lock_file) {
   Compiled compiled;
   const std::optional<Environment> environment =
       ReadEnvironment(&compiled.diagnostics, &compiled.error);
@@ -80,14 +80,16 @@ Compiled CompilePlan(const std::optional<std::string>& config_path, const Target
     compiled.plan = Resolve(config, *target, *environment, store);
     return compiled;
   }
-  const std::optional<Lock> lock = LoadLock(config_path, &compiled.diagnostics, &compiled.error);
+  const std::optional<Lock> lock =
+      LoadLock(config_path, lock_file, &compiled.diagnostics, &compiled.error);
   if (!lock) {
     compiled.exit_code = compiled.error.empty() ? 1 : 2;
     return compiled;
   }
   compiled.lock_file = lock->source->name();
   std::vector<LockedKernel> found;
-  compiled.plan = Resolve(config, *target, *environment, RecordingStore(store, 0, &found));
+  compiled.plan =
+      Resolve(config, *target, *environment, RecordingStore(LockedStore(store, *lock), 0, &found));
   Diagnostics differences(lock->source);
   CompareWithLock(found, *target, *lock, &differences);
   differences.Finish();

@@ -2,6 +2,7 @@
 // targets, so that others get the same or an error. JSON (schemas/lock.schema.json).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,19 +30,26 @@ struct LockedKernel {
   std::vector<LockedBuild> builds;  // of all targets, sorted
   std::string reason;               // why there are no builds for any target; "" when there are
   Span span, commit_span;           // in a lock that was read
+  std::map<size_t, std::string> missing;  // targets without a build, and why; not in a file
 };
 
 struct Lock {
+  std::string config;                 // the file name of the config it is for; "" when not known
   std::vector<Target> targets;        // their modes mean nothing: a lock is for all
   std::vector<LockedKernel> kernels;  // sorted
   bool python = false;  // it is the Python library's kernels.lock, which knows commits alone
   std::shared_ptr<const Source> source;  // of a lock that was read
   Span span;                             // of the list of kernels
+  Span config_span;                      // in a lock that was read
+
+  /// What it says of a kernel; null where it says nothing.
+  const LockedKernel* Find(const std::string& kernel, const std::string& revision) const;
 };
 
-/// What the config chooses for the targets, in any mode.
+/// What the config chooses for the targets, in any mode. `locked`: of the commits that are there
+/// those that a lock says.
 Lock MakeLock(const Config& config, const Environment& environment,
-              const std::vector<Target>& targets);
+              const std::vector<Target>& targets, const Lock* locked = nullptr);
 
 /// kernelmap-lock/1, ending in a newline.
 std::string LockToJson(const Lock& lock);
@@ -50,18 +58,24 @@ std::string LockToJson(const Lock& lock);
 /// Several answers to one question are put together. `target`: the place of the target asked for.
 Store RecordingStore(const Store& store, size_t target, std::vector<LockedKernel>* kernels);
 
+/// A store that finds the commits that the lock says where they are there, whatever branches and
+/// tags mean by now. The lock has to outlive it.
+Store LockedStore(const Store& store, const Lock& lock);
+
 /// Reads a kernelmap.lock, or where the text is a list a kernels.lock of the Python library, in its
 /// newer or older form. Nothing, and diagnostics, where it is neither.
 std::optional<Lock> ReadLock(Diagnostics* diagnostics);
 
-/// Reads the lock file beside a config (beside the current folder without one): kernelmap.lock,
-/// else kernels.lock. Nothing, and diagnostics or a message, where there is none or it is broken.
-std::optional<Lock> LoadLock(const std::optional<std::string>& config_path,
+/// Reads the lock file of a config: `file`; when that is "", kernelmap.lock beside the config
+/// (in the current folder without one), else kernels.lock. Nothing, and diagnostics or a message,
+/// where there is none or it is broken. A warning where it is another config's.
+std::optional<Lock> LoadLock(const std::optional<std::string>& config_path, const std::string& file,
                              std::vector<Diagnostic>* diagnostics, std::string* error);
 
-/// Compares what a config without errors chooses, for the targets of the lock file beside it, with
-/// that file. False, and diagnostics or a message, where they differ or the file cannot be read.
-bool CheckAgainstLock(const std::string& config_path, const Config& config,
+/// Compares what a config without errors chooses, for the targets of its lock file (see LoadLock),
+/// with that file. False, and diagnostics or a message, where they differ or the file cannot be
+/// read.
+bool CheckAgainstLock(const std::string& config_path, const Config& config, const std::string& file,
                       std::vector<Diagnostic>* diagnostics, std::string* error);
 
 /// Reports every difference between what was found, for `target` alone, and the lock.

@@ -7,19 +7,16 @@
 namespace kernelmap {
 namespace {
 
+constexpr const char* kLock = "kernelmap lock CONFIG writes the file anew, if that is meant";
+constexpr const char* kFetchOrLock =
+    "kernelmap fetch CONFIG --locked brings what the file says; kernelmap lock CONFIG writes it "
+    "anew";
+constexpr const char* kAgainOrLock =
+    "kernelmap fetch CONFIG --locked, with the repository's folder gone from the cache, brings the "
+    "files anew; kernelmap lock CONFIG writes the lock file anew";
+
 std::string NameOf(const LockedKernel& kernel) {
   return kernel.revision.empty() ? kernel.kernel : kernel.kernel + "@" + kernel.revision;
-}
-
-const LockedKernel* Find(const Lock& lock, const LockedKernel& wanted) {
-  for (const LockedKernel& kernel : lock.kernels) {
-    if (kernel.kernel != wanted.kernel) continue;
-    // The older lock of Python says nothing of revisions.
-    if (kernel.revision == wanted.revision || (lock.python && kernel.revision.empty())) {
-      return &kernel;
-    }
-  }
-  return nullptr;
 }
 
 // "commit aaaa…", "nothing [not_found]".
@@ -39,16 +36,17 @@ class Comparer {
 
   // `target`: null where what was found is for all targets of the lock.
   void Compare(const LockedKernel& found, const Target* target) {
-    const LockedKernel* locked = Find(lock_, found);
+    const LockedKernel* locked = lock_.Find(found.kernel, found.revision);
     if (!locked) {
-      diagnostics_->Report<Diag::NotLocked>(lock_.span, NameOf(found), What(found))
-          .Help("kernelmap lock writes the file anew");
+      diagnostics_->Report<Diag::NotLocked>(lock_.span, NameOf(found), What(found)).Help(kLock);
       return;
     }
     if (!IsThere(found) && !IsThere(*locked)) return;
     if (!IsThere(found)) {
-      // A target that the lock is not for, or has no build for, may have none.
-      if (found.reason == "no_variant" && target && !HasBuildFor(*locked, *target)) return;
+      // Where the lock has no build for the target either, nothing came or went. Of a target that
+      // it is not for it says nothing: such a one may have none.
+      const bool none = found.reason == "no_variant" || found.reason == "python_only";
+      if (target && !HasBuildFor(*locked, *target) && (none || IsFor(*target))) return;
       return Differs(locked->span, found, *locked);
     }
     if (!IsThere(*locked)) return Differs(locked->span, found, *locked);
@@ -57,8 +55,9 @@ class Comparer {
     }
     if (lock_.python) return;
     if (found.repo != locked->repo) {
-      diagnostics_->Report<Diag::LockedRepository>(locked->span, NameOf(found), found.repo,
-                                                   locked->repo);
+      diagnostics_
+          ->Report<Diag::LockedRepository>(locked->span, NameOf(found), found.repo, locked->repo)
+          .Help(kLock);
       return;
     }
     for (const LockedBuild& build : found.builds) CompareBuild(found, build, *locked);
@@ -66,7 +65,8 @@ class Comparer {
 
  private:
   void Differs(Span span, const LockedKernel& found, const LockedKernel& locked) {
-    diagnostics_->Report<Diag::LockedCommit>(span, NameOf(found), What(found), What(locked));
+    diagnostics_->Report<Diag::LockedCommit>(span, NameOf(found), What(found), What(locked))
+        .Help(locked.commit.empty() ? kLock : kFetchOrLock);
   }
 
   void CompareBuild(const LockedKernel& found, const LockedBuild& build,
@@ -74,8 +74,10 @@ class Comparer {
     for (const LockedBuild& other : locked.builds) {
       if (other.variant != build.variant) continue;
       if (other.digest != build.digest) {
-        diagnostics_->Report<Diag::LockedDigest>(other.span, build.variant, NameOf(found),
-                                                 build.digest, other.digest);
+        diagnostics_
+            ->Report<Diag::LockedDigest>(other.span, build.variant, NameOf(found), build.digest,
+                                         other.digest)
+            .Help(found.commit.empty() ? kLock : kAgainOrLock);
       }
       return;
     }
@@ -87,11 +89,19 @@ class Comparer {
         .Help("kernelmap lock --target writes the file for more targets");
   }
 
+  static bool Same(const Target& a, const Target& b) {
+    return a.device == b.device && a.capability == b.capability && a.torch == b.torch &&
+           a.cuda == b.cuda;
+  }
+
+  bool IsFor(const Target& target) const {
+    return std::any_of(lock_.targets.begin(), lock_.targets.end(),
+                       [&](const Target& other) { return Same(other, target); });
+  }
+
   bool HasBuildFor(const LockedKernel& locked, const Target& target) const {
     for (size_t i = 0; i < lock_.targets.size(); ++i) {
-      const Target& other = lock_.targets[i];
-      const bool same = other.device == target.device && other.capability == target.capability &&
-                        other.torch == target.torch && other.cuda == target.cuda;
+      const bool same = Same(lock_.targets[i], target);
       const bool has =
           std::any_of(locked.builds.begin(), locked.builds.end(), [&](const LockedBuild& build) {
             return std::find(build.targets.begin(), build.targets.end(), i) != build.targets.end();
@@ -123,7 +133,7 @@ void CompareLocks(const Lock& found, const Lock& lock, Diagnostics* diagnostics)
     };
     const auto now = std::find_if(found.kernels.begin(), found.kernels.end(), same);
     if (now == found.kernels.end()) {
-      diagnostics->Report<Diag::OnlyLocked>(locked.span, NameOf(locked));
+      diagnostics->Report<Diag::OnlyLocked>(locked.span, NameOf(locked)).Help(kLock);
       continue;
     }
     for (const LockedBuild& build : locked.builds) {
@@ -131,17 +141,17 @@ void CompareLocks(const Lock& found, const Lock& lock, Diagnostics* diagnostics)
           std::any_of(now->builds.begin(), now->builds.end(),
                       [&](const LockedBuild& b) { return b.variant == build.variant; });
       if (!there && IsThere(*now) && now->commit == locked.commit) {
-        diagnostics->Report<Diag::OnlyLocked>(build.span,
-                                              build.variant + "` of `" + NameOf(locked));
+        diagnostics->Report<Diag::OnlyLocked>(build.span, build.variant + "` of `" + NameOf(locked))
+            .Help(kLock);
       }
     }
   }
 }
 
-bool CheckAgainstLock(const std::string& config_path, const Config& config,
+bool CheckAgainstLock(const std::string& config_path, const Config& config, const std::string& file,
                       std::vector<Diagnostic>* diagnostics, std::string* error) {
   const std::optional<Environment> environment = ReadEnvironment(diagnostics, error);
-  const std::optional<Lock> lock = LoadLock(config_path, diagnostics, error);
+  const std::optional<Lock> lock = LoadLock(config_path, file, diagnostics, error);
   if (!environment || !lock) return false;
   std::vector<Target> targets = lock->targets;
   if (lock->python) {
@@ -150,7 +160,7 @@ bool CheckAgainstLock(const std::string& config_path, const Config& config,
     targets = {*target};
   }
   Diagnostics differences(lock->source);
-  CompareLocks(MakeLock(config, *environment, targets), *lock, &differences);
+  CompareLocks(MakeLock(config, *environment, targets, &*lock), *lock, &differences);
   differences.Finish();
   diagnostics->insert(diagnostics->end(), differences.list().begin(), differences.list().end());
   return differences.errors() == 0;

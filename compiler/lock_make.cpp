@@ -32,6 +32,7 @@ LockedKernel FromAnswer(const StoreRequest& request, const StoreAnswer& answer, 
     kernel.builds.push_back({use->variant.value_or(""), use->digest.value_or(""), {target}, {}});
   } else if (answer.reason) {
     kernel.reason = answer.reason->code;
+    kernel.missing[target] = kernel.reason;
   }
   return kernel;
 }
@@ -43,6 +44,7 @@ void Add(LockedKernel kernel, std::vector<LockedKernel>* kernels) {
     kernels->insert(place, std::move(kernel));
     return;
   }
+  place->missing.insert(kernel.missing.begin(), kernel.missing.end());
   if (kernel.builds.empty()) return;
   place->repo = kernel.repo;
   place->commit = kernel.commit;
@@ -73,13 +75,37 @@ Store RecordingStore(const Store& store, size_t target, std::vector<LockedKernel
   };
 }
 
+const LockedKernel* Lock::Find(const std::string& kernel, const std::string& revision) const {
+  for (const LockedKernel& one : kernels) {
+    // The older lock of Python says nothing of revisions.
+    const bool same = one.revision == revision || (python && one.revision.empty());
+    if (one.kernel == kernel && same) return &one;
+  }
+  return nullptr;
+}
+
+Store LockedStore(const Store& store, const Lock& lock) {
+  return [store, &lock](const StoreRequest& request) {
+    const bool hub = request.ref.kind == KernelRef::Kind::kHub;
+    const LockedKernel* locked = hub ? lock.Find(request.ref.repo, request.revision) : nullptr;
+    if (!locked || locked->commit.empty()) return store(request);
+    StoreRequest wanted = request;
+    wanted.locked_repo = locked->repo.empty() ? request.ref.repo : locked->repo;
+    wanted.locked_commit = locked->commit;
+    return store(wanted);
+  };
+}
+
 Lock MakeLock(const Config& config, const Environment& environment,
-              const std::vector<Target>& targets) {
+              const std::vector<Target>& targets, const Lock* locked) {
   Lock lock;
+  if (config.source->name() != "<stdin>") lock.config = config.source->BaseName();
   lock.targets = targets;
   for (size_t i = 0; i < targets.size(); ++i) {
     Target target = targets[i];
-    const Store store = RecordingStore(DefaultStore(environment.kernel_cache), i, &lock.kernels);
+    const Store found = DefaultStore(environment.kernel_cache);
+    const Store store =
+        RecordingStore(locked ? LockedStore(found, *locked) : found, i, &lock.kernels);
     for (const char* mode : kModes) {
       target.mode = mode;
       Resolve(&config, target, environment, store);
@@ -92,6 +118,8 @@ std::string LockToJson(const Lock& lock) {
   JsonWriter json;
   json.BeginObject();
   json.Key("format").String("kernelmap-lock/1");
+  json.Key("config");
+  WriteText(lock.config, &json);
   json.Key("targets").BeginArray();
   for (const Target& target : lock.targets) {
     json.BeginObject();

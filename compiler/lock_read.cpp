@@ -152,6 +152,7 @@ std::optional<Lock> ReadLock(Diagnostics* diagnostics) {
       diagnostics->Report<Diag::BadLock>(root->Find("format")->value.span,
                                          "this version of kernelmap does not know the format");
     }
+    if (root->Find("config")) lock.config = reader.Text(*root, "config", true, &lock.config_span);
     if (const Node* targets = reader.List(*root, "targets")) {
       for (const Node& item : targets->items) reader.ReadTarget(item, &lock);
     }
@@ -166,13 +167,14 @@ std::optional<Lock> ReadLock(Diagnostics* diagnostics) {
   return lock;
 }
 
-std::optional<Lock> LoadLock(const std::optional<std::string>& config_path,
+std::optional<Lock> LoadLock(const std::optional<std::string>& config_path, const std::string& file,
                              std::vector<Diagnostic>* diagnostics, std::string* error) {
   const bool standard_input = config_path && *config_path == "-";
   const auto config = standard_input ? std::nullopt : config_path;
-  std::string path = Beside(config, "kernelmap.lock");
+  std::string path = file.empty() ? Beside(config, "kernelmap.lock") : file;
   const std::string python = Beside(config, "kernels.lock");
-  if (access(path.c_str(), F_OK) != 0 && access(python.c_str(), F_OK) == 0) path = python;
+  if (file.empty() && access(path.c_str(), F_OK) != 0 && access(python.c_str(), F_OK) == 0)
+    path = python;
   std::optional<std::string> bytes = ReadFile(path, kMaxFileBytes, error);
   if (!bytes) {
     *error += "\nhelp: kernelmap lock writes it";
@@ -180,6 +182,11 @@ std::optional<Lock> LoadLock(const std::optional<std::string>& config_path,
   }
   Diagnostics found(std::make_shared<Source>(path, std::move(*bytes)));
   std::optional<Lock> lock = ReadLock(&found);
+  if (lock && config && !lock->config.empty() &&
+      lock->config != config->substr(config->rfind('/') + 1)) {
+    found.Report<Diag::OtherLock>(lock->config_span, lock->config)
+        .Help("kernelmap lock -o FILE writes one for each config, and --lock FILE reads it");
+  }
   found.Finish();
   diagnostics->insert(diagnostics->end(), found.list().begin(), found.list().end());
   return lock;

@@ -24,6 +24,9 @@ struct StoreRequest {
   /// Why the publisher of another repository, which this one leads to or depends on, is not
   /// trusted; empty when it is.
   std::function<std::string(const std::string& repo)> distrust = {};
+  /// With a lock: the repository that redirects end at, and the commit to take of it where it is
+  /// there; "" without one.
+  std::string locked_repo = {}, locked_commit = {};
 };
 
 /// What is there. A kernel: it can be used on the target as far as the files show. Else the reason:
@@ -37,7 +40,7 @@ struct StoreAnswer {
   std::optional<Reason> reason;        // when there is no kernel
   /// The build that is there where only its code is of no use to TorchScript: a lock pins it too.
   std::optional<KernelUse> unusable;
-  std::vector<TraceStep> steps;        // what was tried, in order, for the trace
+  std::vector<TraceStep> steps;  // what was tried, in order, for the trace
 };
 
 using Store = std::function<StoreAnswer(const StoreRequest&)>;

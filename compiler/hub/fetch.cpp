@@ -66,7 +66,7 @@ class Search {
 
   // The commit that a lock says, of the repository that it is about.
   std::string LockedCommit(const std::string& repo) const {
-    return repo == request_.locked_repo ? request_.locked_commit : "";
+    return repo == request_.what.locked_repo ? request_.what.locked_commit : "";
   }
 
   bool One(const std::string& repo, const std::string& revision,
@@ -80,9 +80,13 @@ class Search {
     if (FindLocally(place, comparisons)) return true;
     if (state_->settings.offline) {
       return Fail(place, "offline",
-                  "`" + Visible(repo + "@" + revision) +
-                      "` is not in the cache, and the environment turns the Hub off");
+                  items_[place].reason
+                      ? items_[place].reason->text + " [" + items_[place].reason->code +
+                            "], and the environment turns the Hub off"
+                      : "`" + Visible(repo + "@" + revision) +
+                            "` is not in the cache, and the environment turns the Hub off");
     }
+    items_[place].reason.reset();
     Reason reason;
     const std::optional<HubRef> ref =
         FindHubRef(&state_->http, state_->settings, &state_->refs,
@@ -110,9 +114,12 @@ class Search {
     const RepositoryAnswer answer = FindRepository(what);
     Reason reason;
     const std::vector<Folder> folders = OpenRepository(what.cache, what.repo);
-    const auto commit = FindCommit(folders, what.revision, comparisons, what.repo, &reason);
+    const auto commit = locked.empty()
+                            ? FindCommit(folders, what.revision, comparisons, what.repo, &reason)
+                            : FindSnapshot(folders, locked);
     const bool python = answer.reason && answer.reason->code == "python_only";
     if (!commit || (!answer.found && !python) || (!known.empty() && commit->commit != known)) {
+      if (commit) item.reason = answer.reason;  // it is there, but broken
       return false;
     }
     // A build that lists its files has them all. Of another one that Python was fetching some may

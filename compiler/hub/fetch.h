@@ -36,9 +36,7 @@ struct FetchedRepository {
 };
 
 struct FetchRequest {
-  RepositoryRequest what;     // `cache`, `repo`, `revision`, `system`, ...
-  std::string locked_repo;    // with a lock: the repository that redirects end at,
-  std::string locked_commit;  // and its commit; "" without one
+  RepositoryRequest what;  // `cache`, `repo`, `revision`, `system`, `locked_commit`, ...
 };
 
 struct FetchState;

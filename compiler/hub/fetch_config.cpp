@@ -25,18 +25,6 @@ std::tuple<std::string, std::string, std::string, std::vector<std::string>, std:
   return {one.repo, one.revision, one.needed_by, one.builds, one.reason ? one.reason->text : ""};
 }
 
-const LockedKernel* FindLocked(const Lock& lock, const std::string& repo,
-                               const std::string& revision) {
-  for (const LockedKernel& kernel : lock.kernels) {
-    // The older lock of Python says nothing of revisions.
-    if (kernel.kernel == repo &&
-        (kernel.revision == revision || (lock.python && kernel.revision.empty()))) {
-      return &kernel;
-    }
-  }
-  return nullptr;
-}
-
 // Everything that is fetched for one target.
 class Run {
  public:
@@ -47,7 +35,8 @@ class Run {
   void ForTarget(const Config& config, Target target, size_t place) {
     fetched_.clear();
     // What there is, is known only once it is fetched: the store is asked afterwards.
-    const Store local = DefaultStore(environment_.kernel_cache);
+    const Store there = DefaultStore(environment_.kernel_cache);
+    const Store local = options_.lock ? LockedStore(there, *options_.lock) : there;
     const Store store = RecordingStore(
         [&](const StoreRequest& request) {
           if (request.ref.kind == KernelRef::Kind::kHub) Fetch(request);
@@ -78,13 +67,13 @@ class Run {
     wanted.what.capability = request.target.capability;
     wanted.what.distrust = request.distrust;
     if (options_.lock) {
-      const LockedKernel* locked = FindLocked(*options_.lock, repo, request.revision);
+      const LockedKernel* locked = options_.lock->Find(repo, request.revision);
       if (!locked || locked->commit.empty()) {
         return AddSkipped(repo, request.revision,
                           {"not_locked", "the lock file has no commit of it", ""}, !locked);
       }
-      wanted.locked_repo = locked->repo.empty() ? repo : locked->repo;
-      wanted.locked_commit = locked->commit;
+      wanted.what.locked_repo = locked->repo.empty() ? repo : locked->repo;
+      wanted.what.locked_commit = locked->commit;
     }
     for (FetchedRepository& one : fetcher_->Fetch(wanted)) {
       report_->repositories.push_back(std::move(one));

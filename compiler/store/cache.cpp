@@ -15,6 +15,11 @@ constexpr std::string_view kPrefixes[] = {"kernels--", "models--"};
 constexpr uint64_t kMaxRefBytes = 256;
 constexpr size_t kMaxRefs = 10000;
 constexpr int kMaxRefDepth = 8;
+constexpr size_t kMinCommitDigits = 7;  // of a commit that is not written in full
+
+bool IsHex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
 
 std::string FolderName(std::string_view prefix, std::string repo) {
   repo.replace(repo.find('/'), 1, "--");
@@ -69,15 +74,15 @@ const Folder* WithSnapshot(const std::vector<Folder>& repository, const std::str
   return nullptr;
 }
 
-// "v1, v2, main"; a few of many.
-std::string Some(const std::vector<std::string>& names) {
+// "it has v1, v2, main"; a few of many.
+std::string Some(const std::vector<std::string>& names, const std::string& before = "it has ") {
   constexpr size_t kShown = 12;
   std::string text;
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
     text += (i > 0 ? ", " : "") + Visible(names[i]);
   }
   if (names.empty()) return "it has none";
-  return "it has " + text + (names.size() > kShown ? ", ..." : "");
+  return before + text + (names.size() > kShown ? ", ..." : "");
 }
 
 // The 3 of "v3", which other spellings mean too: "v03".
@@ -90,6 +95,21 @@ std::optional<int64_t> WholeNumber(const std::string& name) {
     return std::nullopt;
   }
   return number;
+}
+
+// The commits of snapshots that begin with what looks like the beginning of one; else none.
+std::vector<std::string> CommitsFrom(const std::vector<Folder>& repository,
+                                     const std::string& beginning) {
+  std::set<std::string> commits;
+  if (beginning.size() < kMinCommitDigits || !IsHex(beginning)) return {};
+  for (const Folder& folder : repository) {
+    FolderError error;
+    const auto entries = folder.List("snapshots", &error);
+    for (const FolderEntry& entry : entries.value_or(std::vector<FolderEntry>{})) {
+      if (IsCommit(entry.name) && entry.name.starts_with(beginning)) commits.insert(entry.name);
+    }
+  }
+  return {commits.begin(), commits.end()};
 }
 
 // A ref's name keeps to the folder refs/: git allows no other.
@@ -182,6 +202,14 @@ std::optional<CachedCommit> FindCommit(const std::vector<Folder>& repository,
   if (commit.empty()) {
     std::optional<std::string> held = ReadRef(repository, name);
     if (!held && comparisons.empty()) {
+      const std::vector<std::string> commits = CommitsFrom(repository, name);
+      if (commits.size() > 1) {
+        return fail("bad_ref", "several commits of `" + label + "` in the store begin with `" +
+                                   name + "`: " + Some(commits, ""));
+      }
+      if (commits.size() == 1) held = commits[0];
+    }
+    if (!held && comparisons.empty()) {
       const std::vector<std::string> names = RefNames(repository);
       const std::optional<int64_t> number = WholeNumber(name);
       const auto picked = number ? PickNumber(names, *number) : std::nullopt;
@@ -205,6 +233,13 @@ std::optional<CachedCommit> FindCommit(const std::vector<Folder>& repository,
   return CachedCommit{commit, folder};
 }
 
+std::optional<CachedCommit> FindSnapshot(const std::vector<Folder>& repository,
+                                         const std::string& commit) {
+  const Folder* folder = WithSnapshot(repository, commit);
+  if (!folder) return std::nullopt;
+  return CachedCommit{commit, folder};
+}
+
 std::optional<size_t> PickRef(const std::vector<std::string>& names, const std::string& revision,
                               const std::vector<Comparison>& comparisons) {
   if (!comparisons.empty()) return PickVersion(names, comparisons);
@@ -214,8 +249,6 @@ std::optional<size_t> PickRef(const std::vector<std::string>& names, const std::
   return number ? PickNumber(names, *number) : std::nullopt;
 }
 
-bool IsCommit(std::string_view text) {
-  return text.size() == 40 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
+bool IsCommit(std::string_view text) { return text.size() == 40 && IsHex(text); }
 
 }  // namespace kernelmap

@@ -35,12 +35,16 @@ struct CachedCommit {
   const Folder* folder = nullptr;  // of those given, whose snapshots/COMMIT it is
 };
 
-/// The commit that a revision means, as FindRepository's request has it. Else the reason:
-/// `not_found` or `bad_ref`.
+/// The commit that a revision means, as FindRepository's request has it: a ref, a full commit, or
+/// the first 7 digits or more of one that is there. Else the reason: `not_found` or `bad_ref`.
 std::optional<CachedCommit> FindCommit(const std::vector<Folder>& repository,
                                        const std::string& revision,
                                        const std::vector<Comparison>& comparisons,
                                        const std::string& label, Reason* reason);
+
+/// The snapshot of a commit, whatever refs say; nothing where it is not there.
+std::optional<CachedCommit> FindSnapshot(const std::vector<Folder>& repository,
+                                         const std::string& commit);
 
 /// The place in `names` of the ref that a revision means: the highest version that satisfies
 /// `comparisons`, where there are any; the ref of that name; `v3` in another spelling.

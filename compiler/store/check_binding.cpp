@@ -1,6 +1,7 @@
 #include "compiler/store/check_binding.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "compiler/store/layer_source.h"
 #include "compiler/store/source_check.h"
@@ -160,6 +161,16 @@ std::string BindingProblem(const Binding& binding, std::string_view repo,
     }
   }
   return "";
+}
+
+std::optional<Reason> ReadOwnBinding(const std::string& text, std::string_view repo,
+                                     const Catalogue& catalogue, std::optional<Binding>* binding) {
+  Diagnostics diagnostics(std::make_shared<Source>("kernelmap.toml", text));
+  *binding = ReadBinding(&diagnostics);
+  const std::string problem =
+      *binding ? BindingProblem(**binding, repo, catalogue) : diagnostics.list().front().message;
+  if (problem.empty()) return std::nullopt;
+  return Reason{"bad_metadata", "kernelmap.toml: " + problem, ""};
 }
 
 }  // namespace kernelmap

@@ -82,16 +82,10 @@ class FolderStore {
   Bound BoundTo(const FoundRepository& found, const std::string& name) {
     const Binding* binding = FindBinding(found.repo);
     if (!found.binding.empty()) {
-      Diagnostics diagnostics(std::make_shared<Source>("kernelmap.toml", found.binding));
-      bindings_.push_back(ReadBinding(&diagnostics));
-      if (!bindings_.back()) {
-        const Diagnostic& first = diagnostics.list().front();
-        return {nullptr, Reason{"bad_metadata", "kernelmap.toml: " + first.message, ""}};
-      }
+      auto problem =
+          ReadOwnBinding(found.binding, found.repo, BuiltinCatalogue(), &bindings_.emplace_back());
+      if (problem) return {nullptr, std::move(problem)};
       binding = &*bindings_.back();
-      const std::string problem = BindingProblem(*binding, found.repo, BuiltinCatalogue());
-      if (!problem.empty())
-        return {nullptr, Reason{"bad_metadata", "kernelmap.toml: " + problem, ""}};
     }
     const std::string why = binding ? binding->WhyPythonOnly(name) : "";
     if (!why.empty()) return {nullptr, Reason{"python_only", "`" + name + "` is " + why, ""}};
@@ -128,6 +122,8 @@ class FolderStore {
     wanted.system = SystemOf(request.target);
     wanted.capability = request.target.capability;
     wanted.distrust = request.distrust;
+    wanted.locked_repo = request.locked_repo;
+    wanted.locked_commit = request.locked_commit;
     return place->second = FindRepository(wanted);
   }
 

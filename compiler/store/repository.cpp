@@ -61,7 +61,9 @@ class Finder {
       }
       Pass("present", "`" + repo + "` is in the store");
       Reason reason;
-      const auto commit = FindCommit(repository_, revision, comparisons, repo, &reason);
+      auto commit = repo == request_.locked_repo ? FindSnapshot(repository_, request_.locked_commit)
+                                                 : std::nullopt;
+      if (!commit) commit = FindCommit(repository_, revision, comparisons, repo, &reason);
       if (!commit) {
         return Fail("revision", reason.code,
                     reason.text + (reason.code == "not_found" ? kFix : ""));

@@ -48,6 +48,9 @@ struct RepositoryRequest {
   std::vector<Comparison> comparisons;  // of specifiers; empty: `revision` is a ref
   std::string folder;  // a local kernel instead: its repository, build/ or a variant in it
   std::string label;   // how messages call it
+  /// With a lock: the repository that redirects end at, and its commit, which counts where it is
+  /// there, whatever `revision` means by now; "" without one.
+  std::string locked_repo = {}, locked_commit = {};
   System system;
   std::optional<Capability> capability;  // of the target, where it has one
   /// Why the publisher of another repository, which this one leads to, is not trusted; empty when

@@ -7,6 +7,7 @@
 
 #include "compiler/store/archs.h"
 #include "compiler/store/build.h"
+#include "compiler/store/check_binding.h"
 #include "compiler/store/layers.h"
 #include "compiler/store/repository.h"
 #include "compiler/store/variant_name.h"
@@ -35,7 +36,9 @@ std::optional<Reason> Disagreement(const std::string& variant, const BuildDetail
   return std::nullopt;
 }
 
-void ReadDetails(const Folder& folder, const std::string& path, BuildInfo* info) {
+// `repo`: of the Hub; "" of a folder.
+void ReadDetails(const Folder& folder, const std::string& path, const std::string& repo,
+                 BuildInfo* info) {
   Build build;
   Reason reason;
   if (!ReadBuildMetadata(folder, path, &build, &reason) ||
@@ -52,6 +55,10 @@ void ReadDetails(const Folder& folder, const std::string& path, BuildInfo* info)
     details.layers.push_back({name, flags.has_backward, flags.can_torch_compile});
   }
   info->problem = Disagreement(info->variant, details);
+  if (!info->problem && !build.binding.empty()) {
+    std::optional<Binding> binding;
+    info->problem = ReadOwnBinding(build.binding, repo, BuiltinCatalogue(), &binding);
+  }
   info->details = std::move(details);
 }
 
@@ -66,8 +73,8 @@ std::string WrongCapability(const BuildInfo& info, const SurveyRequest& request)
   return fine ? "" : "it is built for other capabilities than the target's";
 }
 
-void AddBuilds(const Folder& folder, const std::string& path, const SurveyRequest& request,
-               CommitInfo* commit) {
+void AddBuilds(const Folder& folder, const std::string& path, const std::string& repo,
+               const SurveyRequest& request, CommitInfo* commit) {
   FolderError error = FolderError::kNone;
   const auto entries = folder.List(path, &error);
   if (!entries) {
@@ -88,7 +95,7 @@ void AddBuilds(const Folder& folder, const std::string& path, const SurveyReques
     }
     const bool wanted = request.depth == SurveyDepth::kAll ||
                         (request.depth == SurveyDepth::kChosen && info.chosen);
-    if (wanted) ReadDetails(folder, path.empty() ? name : path + "/" + name, &info);
+    if (wanted) ReadDetails(folder, path.empty() ? name : path + "/" + name, repo, &info);
     if (info.why.empty()) info.why = WrongCapability(info, request);
     if (!info.why.empty()) info.chosen = false;
     commit->builds.push_back(std::move(info));
@@ -101,14 +108,15 @@ void AddBuilds(const Folder& folder, const std::string& path, const SurveyReques
   if (names.empty()) commit->problem = MakeReason("no_variant", "there is no build");
 }
 
-void Fill(const std::vector<Folder>& repository, const SurveyRequest& request, CommitInfo* info) {
+void Fill(const std::vector<Folder>& repository, const std::string& repo,
+          const SurveyRequest& request, CommitInfo* info) {
   for (const Folder& folder : repository) {
     const std::string snapshot = "snapshots/" + info->commit;
     if (info->commit.empty() || !folder.HasFolder(snapshot)) continue;
     info->present = true;
     info->redirect = ReadRedirect(folder, snapshot, &info->problem);
     if (info->redirect || info->problem) return;
-    AddBuilds(folder, snapshot + "/build", request, info);
+    AddBuilds(folder, snapshot + "/build", repo, request, info);
     return;
   }
   info->problem = info->commit.empty() ? MakeReason("bad_ref", "the ref holds no commit")
@@ -154,7 +162,7 @@ std::optional<RepositoryInfo> SurveyCached(const std::string& cache, const Kerne
     std::erase_if(info.commits,
                   [&](const CommitInfo& one) { return one.commit != commit->commit; });
   }
-  for (CommitInfo& commit : info.commits) Fill(repository, request, &commit);
+  for (CommitInfo& commit : info.commits) Fill(repository, ref.repo, request, &commit);
   return info;
 }
 
@@ -176,18 +184,18 @@ std::optional<RepositoryInfo> SurveyFolder(const std::string& path, const Survey
   commit.present = true;
   uint64_t size;
   if (!VariantNames(*folder, "").empty()) {
-    AddBuilds(*folder, "", request, &commit);
+    AddBuilds(*folder, "", "", request, &commit);
   } else if (!folder->HasFolder("build") && folder->OpenFile("metadata.json", &size, &error)) {
     BuildInfo build;
     build.variant = info.name;
     const VariantChoice choice = ChooseVariant({info.name}, request.system);
     if (!choice.rejected.empty()) build.why = choice.rejected.begin()->second;
-    if (request.depth != SurveyDepth::kNone) ReadDetails(*folder, "", &build);
+    if (request.depth != SurveyDepth::kNone) ReadDetails(*folder, "", "", &build);
     if (build.why.empty()) build.why = WrongCapability(build, request);
     build.chosen = build.why.empty();
     commit.builds.push_back(std::move(build));
   } else {
-    AddBuilds(*folder, "build", request, &commit);
+    AddBuilds(*folder, "build", "", request, &commit);
   }
   return info;
 }

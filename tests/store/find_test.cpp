@@ -22,17 +22,24 @@ TEST(Find, ARefACommitOrANumber) {
   sample.AddRef("good/relu", "feature/x", Commit('a') + "\n");
   sample.AddRef("good/relu", "v02", Commit('a'));
   sample.AddRef("good/relu", "v3", Commit('b'));
-  for (const std::string& revision : {std::string("v1"), std::string("feature/x"),
-                                      std::string("v2"), std::string("v02"), Commit('a')}) {
+  for (const std::string& revision :
+       {std::string("v1"), std::string("feature/x"), std::string("v2"), std::string("v02"),
+        std::string("aaaaaaa"), Commit('a').substr(1), Commit('a')}) {
     const RepositoryAnswer answer = sample.Find("good/relu", revision);
     ASSERT_EQ(Code(answer), "found") << revision;
     EXPECT_EQ(answer.found->commit, Commit('a'));
   }
   for (const std::string& revision : {std::string("v3"), std::string("v4"), std::string("main"),
-                                      std::string("aaaaaaa"), Commit('c')}) {
+                                      std::string("aaaaaa"), std::string("aaaaaab"), Commit('c')}) {
     EXPECT_EQ(Code(sample.Find("good/relu", revision)), "not_found") << revision;
   }
   EXPECT_EQ(Code(sample.Find("good/other", "v1")), "not_found");
+  const std::string twin = "aaaaaaa" + Commit('b').substr(7);
+  sample.AddCommit("good/relu", twin, GoodBuild());
+  EXPECT_EQ(Code(sample.Find("good/relu", "aaaaaaa")), "bad_ref");
+  EXPECT_EQ(sample.Find("good/relu", "aaaaaaab").found->commit, twin);
+  sample.AddRef("good/relu", "aaaaaaa", twin);  // a ref comes first
+  EXPECT_EQ(sample.Find("good/relu", "aaaaaaa").found->commit, twin);
 }
 
 TEST(Find, Everything) {

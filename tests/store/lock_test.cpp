@@ -34,17 +34,17 @@ TEST(Lock, LocalKernelsByTheirPathFromTheConfig) {
 
   sample.Write("configs/kernelmap.lock", text);
   std::vector<Diagnostic> diagnostics;
-  EXPECT_TRUE(CheckAgainstLock(path, *loaded.config, &diagnostics, &error)) << error;
+  EXPECT_TRUE(CheckAgainstLock(path, *loaded.config, "", &diagnostics, &error)) << error;
   // Without digests in its metadata any content is fine, but it is not what was locked.
   std::string metadata = MetadataFor({});
   metadata = metadata.substr(0, metadata.find(", \"digest\"")) + "}";
   sample.Write(build + "/metadata.json", metadata);
-  EXPECT_FALSE(CheckAgainstLock(path, *loaded.config, &diagnostics, &error));
+  EXPECT_FALSE(CheckAgainstLock(path, *loaded.config, "", &diagnostics, &error));
   ASSERT_EQ(diagnostics.size(), 1u);
   EXPECT_EQ(diagnostics[0].kind->code, "KM0506");
   std::filesystem::remove_all(sample / build);
   diagnostics.clear();
-  EXPECT_FALSE(CheckAgainstLock(path, *loaded.config, &diagnostics, &error));
+  EXPECT_FALSE(CheckAgainstLock(path, *loaded.config, "", &diagnostics, &error));
   ASSERT_EQ(diagnostics.size(), 1u);
   EXPECT_EQ(diagnostics[0].kind->code, "KM0504");
 }
