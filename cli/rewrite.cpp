@@ -84,10 +84,18 @@ int VerifyBytes(const Args& args, const Plan& plan, const std::string& model,
   VerifyOptions options;
   options.inputs = args.inputs_file;
   options.kernels = TrustOf(plan);
-  const VerifyOutcome outcome = Verify(model, file.path(), options);
-  if (outcome.error) return PrintError(*outcome.error);
-  if (outcome.result->ok) return 0;
-  std::fputs(VerifyToText(*outcome.result).c_str(), stderr);
+  VerifyOutcome outcome = Verify(model, file.path(), options);
+  if (outcome.error) {
+    if (outcome.error->file == file.path()) outcome.error->file = args.output;
+    return PrintError(*outcome.error);
+  }
+  outcome.result->out_file = BaseName(args.output);
+  const std::string text = VerifyToText(*outcome.result);
+  if (outcome.result->ok) {  // a line for people; the report goes to standard output
+    std::fputs(("verified: " + text.substr(0, text.find('\n') + 1)).c_str(), stderr);
+    return 0;
+  }
+  std::fputs(text.c_str(), stderr);
   std::fputs("kernelmap: error: the rewritten model differs, so OUT is not written\n", stderr);
   return 1;
 }

@@ -33,7 +33,13 @@ std::optional<expr::Refusal> OperandMisfit(const Kernel& kernel,
     const bool is_mask = operand.dtype == expr::kBoolDType && !implementation.same_dtype.empty() &&
                          !Contains(implementation.same_dtype, name);
     if (!is_mask && !Contains(kernel.dtypes, dtype)) {
-      return expr::Refusal{"dtype", "`" + name + "` is " + dtype, ""};
+      const bool unknown = operand.dtype == expr::kUnknownDType;
+      return expr::Refusal{"dtype",
+                           unknown ? "the dtype of `" + name +
+                                         "` is not known; the config can say those of the model's "
+                                         "inputs: [model] inputs = [\"float32\"]"
+                                   : "`" + name + "` is " + dtype,
+                           ""};
     }
     if (Contains(implementation.same_dtype, name)) same.emplace(name, operand.dtype);
     const auto rank = implementation.rank.find(name);

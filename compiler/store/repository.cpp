@@ -20,7 +20,6 @@ namespace {
 constexpr size_t kMaxRedirects = 8;
 constexpr int kMaxDependencies = 32;  // of all kernels that one needs
 constexpr size_t kMaxShown = 40;      // variants in a trace
-constexpr const char* kFix = "; `kernelmap fetch CONFIG` downloads it";
 
 // One search: through redirects to a variant, and for the kernels that it needs, which are found
 // by searches of their own.
@@ -57,7 +56,7 @@ class Finder {
       const std::string label = label_ = repo + "@" + revision;
       repository_ = OpenRepository(request_.cache, repo);
       if (repository_.empty()) {
-        return Fail("present", "not_found", "`" + label + "` is not in the store" + kFix);
+        return Fail("present", "not_found", "`" + label + "` is not in the store" + kFetchHint);
       }
       Pass("present", "`" + repo + "` is in the store");
       Reason reason;
@@ -66,7 +65,7 @@ class Finder {
       if (!commit) commit = FindCommit(repository_, revision, comparisons, repo, &reason);
       if (!commit) {
         return Fail("revision", reason.code,
-                    reason.text + (reason.code == "not_found" ? kFix : ""));
+                    reason.text + (reason.code == "not_found" ? kFetchHint : ""));
       }
       Pass("revision", "`" + label + "` is commit " + commit->commit);
       folder_ = commit->folder;

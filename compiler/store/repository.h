@@ -19,6 +19,9 @@
 
 namespace kernelmap {
 
+/// Ends the reason where something is not in the cache.
+constexpr const char* kFetchHint = "; `kernelmap fetch CONFIG` downloads it";
+
 struct RepositoryFile {
   std::string path;  // within the variant: "layers/__init__.py"
   uint64_t size = 0;

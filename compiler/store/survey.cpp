@@ -51,14 +51,21 @@ void ReadDetails(const Folder& folder, const std::string& path, const std::strin
   details.digest = build.content.digest;
   details.listed = build.content.listed;
   details.library = build.content.library;
+  std::optional<Binding> own;
+  std::optional<Reason> wrong;
+  if (!build.binding.empty()) {
+    wrong = ReadOwnBinding(build.binding, repo, BuiltinCatalogue(), &own);
+  }
+  const Binding* binding = own && !wrong ? &*own : FindBinding(repo);
   for (const auto& [name, flags] : ReadLayers(build.layers)) {
-    details.layers.push_back({name, flags.has_backward, flags.can_torch_compile});
+    // As plans have it: a binding's word is over that of layers.py.
+    const BoundKernel* bound = binding ? binding->Find(name) : nullptr;
+    details.layers.push_back(
+        {name, bound ? bound->backward.value_or(flags.has_backward) : flags.has_backward,
+         bound ? bound->torch_compile.value_or(flags.can_torch_compile) : flags.can_torch_compile});
   }
   info->problem = Disagreement(info->variant, details);
-  if (!info->problem && !build.binding.empty()) {
-    std::optional<Binding> binding;
-    info->problem = ReadOwnBinding(build.binding, repo, BuiltinCatalogue(), &binding);
-  }
+  if (!info->problem) info->problem = std::move(wrong);
   info->details = std::move(details);
 }
 
@@ -149,7 +156,9 @@ std::optional<RepositoryInfo> SurveyCached(const std::string& cache, const Kerne
                                            const SurveyRequest& request, Reason* reason) {
   const std::vector<Folder> repository = OpenRepository(cache, ref.repo);
   if (repository.empty()) {
-    *reason = MakeReason("not_found", "`" + ref.repo + "` is not in the store");
+    *reason = MakeReason("not_found", "`" + ref.repo + "` is not in the store" + kFetchHint +
+                                          "; KERNELS_CACHE, HF_HUB_CACHE or HF_HOME says where the "
+                                          "Hugging Face cache is");
     return std::nullopt;
   }
   RepositoryInfo info;
@@ -201,12 +210,24 @@ std::optional<RepositoryInfo> SurveyFolder(const std::string& path, const Survey
 }
 
 std::vector<std::string> SurveyProblems(const RepositoryInfo& repository) {
-  std::vector<std::string> problems;
+  // A build without a library, or with another name, is no damage: what is comes first.
+  std::vector<std::string> problems, harmless;
   const auto add = [&](const std::string& what, const Reason& reason) {
-    problems.push_back(what + ": " + reason.text + " [" + reason.code + "]");
+    const bool is_harmless = reason.code == "python_only" || reason.code == "no_variant";
+    (is_harmless ? harmless : problems)
+        .push_back(what + ": " + reason.text + " [" + reason.code + "]");
   };
   for (const CommitInfo& commit : repository.commits) {
-    const std::string name = commit.refs.empty() ? commit.commit : Visible(commit.refs.front());
+    std::string name, others;  // "main (v1, v1.0)"
+    for (const std::string& ref : commit.refs) {
+      if (name.empty()) {
+        name = Visible(ref);
+      } else {
+        others += (others.empty() ? "" : ", ") + Visible(ref);
+      }
+    }
+    if (!others.empty()) name += " (" + others + ")";
+    if (name.empty()) name = commit.commit;
     if (commit.problem) add(name.empty() ? repository.name : name, *commit.problem);
     for (const BuildInfo& build : commit.builds) {
       const std::string prefix = name.empty() ? "" : name + ", ";
@@ -217,6 +238,7 @@ std::vector<std::string> SurveyProblems(const RepositoryInfo& repository) {
           MakeReason("no_variant", "no build variant has such a name"));
     }
   }
+  problems.insert(problems.end(), harmless.begin(), harmless.end());
   return problems;
 }
 

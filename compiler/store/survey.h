@@ -14,6 +14,7 @@
 
 namespace kernelmap {
 
+/// As layers.py says, or a binding over it.
 struct LayerInfo {
   std::string name;
   bool has_backward = true;
@@ -71,7 +72,8 @@ std::optional<RepositoryInfo> SurveyCached(const std::string& cache, const Kerne
 std::optional<RepositoryInfo> SurveyFolder(const std::string& path, const SurveyRequest& request,
                                            Reason* reason);
 
-/// The problems there are, one a line: "VARIANT: what [code]". Empty when all is well.
+/// The problems there are, one a line: "REFS, VARIANT: what [code]", builds that only Python can use
+/// last. Empty when all is well.
 std::vector<std::string> SurveyProblems(const RepositoryInfo& repository);
 
 /// kernelmap-kernels/1, ending in a newline.

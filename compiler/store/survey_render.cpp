@@ -184,7 +184,8 @@ std::string SurveyToText(const RepositoryInfo& repository, const Target& target)
     }
     if (commit.problem || commit.redirect) text += "  " + Summary(commit) + "\n";
     for (const BuildInfo& build : commit.builds) {
-      text += std::string(build.chosen        ? "  chosen    "
+      text += std::string(build.problem       ? "  broken    "
+                          : build.chosen      ? "  chosen    "
                           : build.why.empty() ? "  suits     "
                                               : "  rejected  ") +
               Visible(build.variant) + (build.why.empty() ? "" : ": " + build.why) + "\n";

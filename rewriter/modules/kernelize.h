@@ -4,6 +4,7 @@
 //   #include "rewriter/modules/kernelize.h"
 //
 //   const kernelmap::Compiled config = kernelmap::CompilePlan("config.toml", {.mode = "training"});
+//   if (!config.plan) …  // config.diagnostics and config.error say why
 //   torch::jit::Module model = torch::jit::load("model.pt");
 //   const kernelmap::Kernelized kernels = kernelmap::kernelize(model, *config.plan);
 //   std::puts(kernelmap::ReportToText(kernels.report()).c_str());

@@ -125,7 +125,7 @@ class Loader {
     }
     const std::string why = Distrust(kernel.origin.repo);
     if (why.empty()) return std::nullopt;
-    return Missing{why, "if its code may run, name it in trusted_publishers"};
+    return Missing{why, WhoTrusts(why)};
   }
 
   std::string Distrust(const std::string& repo) const {
@@ -138,6 +138,13 @@ class Loader {
       return "publisher `" + publisher + "` is not trusted by the policy of this machine";
     }
     return "";
+  }
+
+  static std::string WhoTrusts(const std::string& why) {
+    if (why.ends_with("policy of this machine")) {
+      return "KERNELMAP_POLICY names the policy: whoever keeps it says what may run here";
+    }
+    return "if its code may run, name it: trusted_publishers, or --trusted-publisher of kernelmap";
   }
 
   RepositoryRequest Request(const EmbeddedKernel& kernel) const {
@@ -163,7 +170,11 @@ class Loader {
                    torchscript::CompileKernelSource(adapter.forward, library.name, library.ops));
       }
     } catch (const c10::Error& error) {
-      return Missing{error.what_without_backtrace(), "rewrite the model for this build"};
+      const std::string what = error.what_without_backtrace();
+      const bool python = what.find("undefined symbol: Py") != std::string::npos ||
+                          what.find("undefined symbol: _Py") != std::string::npos;
+      return Missing{what, python ? "unset LD_BIND_NOW: with it the library wants Python at once"
+                                  : "rewrite the model for this build"};
     } catch (const std::exception& error) {  // of the compiler
       return Missing{torchscript::CompilerMessage(error), "rewrite the model for this build"};
     }
@@ -171,10 +182,11 @@ class Loader {
   }
 
   static std::string Fix(const std::string& reason) {
-    if (reason == "not_found" || reason == "incomplete") return "`kernelmap fetch` gets kernels";
     if (reason == "no_variant") return "it needs a build for this machine";
-    if (reason == "not_trusted") return "if its code may run, name it in trusted_publishers";
-    return "delete it from the cache, and fetch it anew";
+    const std::string fetch =
+        "`kernelmap fetch CONFIG`, with a config that names it by its commit, ";
+    if (reason == "not_found" || reason == "incomplete") return fetch + "downloads it";
+    return fetch + "downloads anew what is damaged";
   }
 
   std::optional<Missing> FindOnHub(const EmbeddedKernel& kernel,
@@ -182,8 +194,11 @@ class Loader {
     const RepositoryRequest request = Request(kernel);
     RepositoryAnswer answer = FindRepository(request);
     if (!answer.found) {
-      return Missing{answer.reason ? answer.reason->text : "it was not found",
-                     Fix(answer.reason ? answer.reason->code : "not_found")};
+      std::string text = answer.reason ? answer.reason->text : "it was not found";
+      const std::string code = answer.reason ? answer.reason->code : "not_found";
+      if (text.ends_with(kFetchHint))
+        text.resize(text.size() - std::string_view(kFetchHint).size());
+      return Missing{text, code == "not_trusted" ? WhoTrusts(text) : Fix(code)};
     }
     // Another machine has another build of the commit. Where the one that the model was rewritten
     // for would do, it is that one, with the content it had.
@@ -203,20 +218,26 @@ class Loader {
 
   std::optional<Missing> FindLocal(const EmbeddedKernel& kernel,
                                    std::optional<FoundRepository>* found) const {
-    std::string seen = "no folder of local kernels is given";
+    std::string seen;
     for (const std::string& folder : options_.local_kernels) {
       RepositoryRequest request = Request(kernel);
-      request.folder = folder;
+      request.folder = request.label = folder;
       RepositoryAnswer answer = FindRepository(request);
       if (answer.found && answer.found->digest == kernel.origin.digest) {
         *found = std::move(answer.found);
         return std::nullopt;
       }
-      seen = answer.found
-                 ? "the content of `" + folder + "` is not what it was when the model was rewritten"
-                 : answer.reason->text;
+      seen += seen.empty() ? "" : "; ";
+      seen += answer.found ? "the content of `" + folder +
+                                 "` is not what it was when the model was rewritten"
+                           : answer.reason->text;
     }
-    return Missing{seen, "say where it lies: local_kernels"};
+    const std::string how = "local_kernels, or --local-kernel of kernelmap";
+    if (seen.empty()) {
+      return Missing{"no folder of local kernels is given", "name the folder that has it: " + how};
+    }
+    return Missing{seen,
+                   "name the folder with the content it had (" + how + "), or rewrite the model"};
   }
 
   void UseStock(const EmbeddedKernel& kernel, const Missing& missing) {

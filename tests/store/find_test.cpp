@@ -5,6 +5,7 @@
 
 #include "compiler/store/cache.h"
 #include "compiler/store/cache_path.h"
+#include "compiler/store/survey.h"
 #include "tests/store/sample.h"
 
 namespace kernelmap {
@@ -95,6 +96,28 @@ TEST(Find, TheOlderLayoutAndBothTogether) {
   EXPECT_EQ(sample.Find("good/relu", Commit('a')).found->commit, Commit('a'));
   FolderError error;
   EXPECT_EQ(CachedRepositories(sample.cache(), &error), std::vector<std::string>{"good/relu"});
+}
+
+TEST(Survey, ABindingsWordIsOverThatOfLayers) {
+  const Sample sample;
+  std::map<std::string, std::string> files = {{"__init__.py", ""},
+                                              {"_relu_1.abi3.so", "not a library\n"},
+                                              {"layers.py", "class ReLU(nn.Module):\n    pass\n"}};
+  files["metadata.json"] = MetadataFor(files);
+  std::map<std::string, std::string> build;
+  for (const auto& [path, text] : files)
+    build["build/" + std::string(kVariant) + "/" + path] = text;
+  for (const char* repo : {"kernels-community/relu", "good/relu"}) {
+    sample.AddCommit(repo, Commit('a'), build);
+    KernelRef ref;
+    ref.repo = repo;
+    Reason reason;
+    const auto info =
+        SurveyCached(sample.cache(), ref, {TestSystem(), std::nullopt, SurveyDepth::kAll}, &reason);
+    ASSERT_TRUE(info && info->commits[0].builds[0].details) << reason.text;
+    EXPECT_EQ(info->commits[0].builds[0].details->layers[0].has_backward,
+              std::string(repo) == "good/relu");
+  }
 }
 
 TEST(Find, LinksWrittenAsFiles) {
