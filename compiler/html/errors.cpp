@@ -1,6 +1,6 @@
 #include "compiler/html/errors.h"
 
-#include <fmt/format.h>
+#include <charconv>
 
 namespace kernelmap {
 namespace {
@@ -18,15 +18,20 @@ std::optional<double> Number(const Node& table, std::string_view key) {
   return std::nullopt;
 }
 
+std::string Digits(double value, int digits) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr};
+}
+
 // "max abs 5.59e-09, max rel 2.64e-07, 576 ulp"; "" where nothing was measured.
 std::string ErrorText(const Node& site) {
   const Node* exact = Find(site, "bit_exact", Kind::kBool);
   if (exact && exact->boolean) return "bit-exact";
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (const auto value = Number(site, "max_abs")) add(fmt::format("max abs {:.3g}", *value));
-  if (const auto value = Number(site, "max_rel")) add(fmt::format("max rel {:.3g}", *value));
-  if (const auto value = Number(site, "max_ulp")) add(fmt::format("{:.6g} ulp", *value));
+  if (const auto value = Number(site, "max_abs")) add("max abs " + Digits(*value, 3));
+  if (const auto value = Number(site, "max_rel")) add("max rel " + Digits(*value, 3));
+  if (const auto value = Number(site, "max_ulp")) add(Digits(*value, 6) + " ulp");
   const Node* same = Find(site, "deterministic", Kind::kBool);
   if (same && !same->boolean) add("not deterministic");
   return text;

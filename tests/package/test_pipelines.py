@@ -30,7 +30,8 @@ class Pipelines(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.env = {**os.environ, **QUIET, "GITHUB_BASE_REF": "main", "HF_HOME": str(self.folder / "hf"),
+        here = {key: value for key, value in os.environ.items() if key not in ("MODELS", "OUT", "CONFIG", "KERNELMAP")}
+        self.env = {**here, **QUIET, "GITHUB_BASE_REF": "main", "HF_HOME": str(self.folder / "hf"),
                     "PATH": f"{os.path.dirname(KERNELMAP)}:{os.environ['PATH']}"}
 
     def shell(self, command, **env):
