@@ -196,11 +196,14 @@ class HubTest(unittest.TestCase):
         lock = folder / "kernelmap.lock"
         self.assertEqual(depfile.read_text(), f"{out}: {config} {self.traced} {lock}\n")
         out.unlink()
-        lock.write_text(lock.read_text().replace("1" * 40, "2" * 40))
-        done = km.run(*apply, env={"HF_HOME": str(self.home)})
-        self.assertEqual(done.code, 1, done)
-        self.assertIn("KM0504", done.stderr)
-        self.assertFalse(out.exists())
+        written = lock.read_text()
+        # A commit that is not there; one that is, with other content.
+        for commit, code in ("9" * 40, "KM0504"), ("2" * 40, "KM0506"):
+            lock.write_text(written.replace("1" * 40, commit))
+            done = km.run(*apply, env={"HF_HOME": str(self.home)})
+            self.assertEqual(done.code, 1, done)
+            self.assertIn(code, done.stderr)
+            self.assertFalse(out.exists())
 
     def test_a_local_kernel(self):
         folder = sample.make_folder(self.root / "local", sample.ONE)
