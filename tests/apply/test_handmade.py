@@ -44,7 +44,14 @@ class Handmade(checks.Case):
         stems = {n.removesuffix(".scripted").removesuffix(".traced") for n in km.HANDMADE}
         self.assertEqual(stems, {*DIFFERENT, "norm_uncast", "own_classes", "shared_class",
                                  "shared_class.bf16", "my_rms_norm", "never_called",
-                                 "inplace_input", "set_state", "odd_attributes", *WRITTEN})
+                                 "inplace_input", "set_state", "odd_attributes", "pointwise_forms",
+                                 "pointwise_forms.bf16", *WRITTEN})
+
+    def test_pointwise_forms(self):
+        """Of norms and activations the default mapping has NewGELU alone; what that makes is right."""
+        for name in ("pointwise_forms", "pointwise_forms.bf16"):
+            for report in self.reports_of(name).values():
+                self.assertLessEqual(set(km.actions(report, "replaced")), {"NewGELU"})
 
     def test_all_replaced(self):
         """Scripted as traced, shared classes as own ones. Without the cast is the same in fp32."""
