@@ -63,7 +63,8 @@ void ReportMissing(const Candidate& candidate, const LockedKernel& kernel, const
   }
   for (const auto& [reason, names] : targets) {
     const std::string text(ReasonText(reason));
-    const std::string of = kernel.builds.empty() && targets.size() == 1 ? "" : " for " + names;
+    const bool all = kernel.builds.empty() && targets.size() == 1;
+    const std::string of = all ? "any target" : names;
     if (errors.contains(reason)) {
       diagnostics->Report<Diag::NotLockable>(candidate.span, candidate.ref.text, of, text)
           .Help(kernel.revision.empty()
