@@ -13,11 +13,22 @@ import torch
 
 LAYERS = sample.LAYERS + """
 
+class Unknown(nn.Module):
+    weight: torch.Tensor
+    variance_epsilon: float
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return ops.nothing(x, self.weight, self.variance_epsilon)
+
+
 class Writing(nn.Module):
+    weight: torch.Tensor
+    variance_epsilon: float
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         d = x.shape[-1] // 2
         ops.silu_and_mul(x[..., :d], x)
-        return x.clone()
+        return x * self.weight + self.variance_epsilon
 """
 
 
@@ -57,7 +68,7 @@ class NumericGuardTest(unittest.TestCase):
         model = models.Model(models.RMSNorm())
         _, sites, _ = self.apply(model, "RMSNorm", ", version = 2")  # that build adds 1
         self.assertEqual(sites[0]["reason"]["code"], "different_result", sites)
-        _, sites, _ = self.apply(model, "UnknownOperation")
+        _, sites, _ = self.apply(model, "Unknown")
         self.assertEqual(sites[0]["reason"]["code"], "not_run", sites)
         _, sites, _ = self.apply(model, "Writing")
         self.assertIn(sites[0]["reason"]["code"], ("mutation", "not_run"), sites)
