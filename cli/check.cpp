@@ -11,6 +11,7 @@
 #include "compiler/archive/file.h"
 #include "compiler/compile.h"
 #include "compiler/lock.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -22,10 +23,6 @@ struct Findings {
   size_t errors = 0, warnings = 0;
   size_t names = 0;  // that the configs map
 };
-
-std::string Count(size_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
 
 // Adds what the model says of a config.
 void AddModelFindings(const ModuleTree& tree, const std::string& model, Loaded* loaded) {
@@ -66,14 +63,14 @@ void CheckLocked(const std::string& path, const Config& config, const std::strin
 std::string Summary(const Findings& findings, const std::vector<std::string>& files,
                     const std::string& model) {
   if (findings.errors + findings.warnings > 0) {
-    return Count(findings.errors, "error") + ", " + Count(findings.warnings, "warning") + "\n";
+    return CountOf(findings.errors, "error") + ", " + CountOf(findings.warnings, "warning") + "\n";
   }
   if (!findings.failures.empty()) return "";
-  const std::string what = files.size() > 1       ? Count(files.size(), "config")
+  const std::string what = files.size() > 1       ? CountOf(files.size(), "config")
                            : files.front() == "-" ? "<stdin>"
                                                   : files.front();
   return what + ": fine" + (model.empty() ? "" : " for " + model) + ", " +
-         Count(findings.names, "name") + " mapped\n";
+         CountOf(findings.names, "name") + " mapped\n";
 }
 
 std::string Render(const Findings& findings, const Args& args) {

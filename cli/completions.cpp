@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "compiler/suggest.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -24,12 +25,6 @@ std::string Quoted(std::string_view text, bool fish) {
     }
   }
   return out + "'";
-}
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
 }
 
 // The words that a command takes in place of files.
@@ -60,7 +55,7 @@ std::string BashCompletions() {
       options += (options.empty() ? "" : " ") + option.name;
       if (!option.choices.empty()) {
         values += "        " + option.name + ") COMPREPLY=($(compgen -W '" +
-                  Joined(option.choices) + "' -- \"$word\")); return ;;\n";
+                  JoinTexts(option.choices, " ") + "' -- \"$word\")); return ;;\n";
       } else if (option.takes_value) {
         values +=
             "        " + option.name + ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
@@ -68,7 +63,7 @@ std::string BashCompletions() {
     }
     cases += "    " + std::string(command.name) + ")\n      options='" + options + "'\n";
     const std::vector<std::string> words = WordsOf(command);
-    if (!words.empty()) cases += "      words='" + Joined(words) + "'\n";
+    if (!words.empty()) cases += "      words='" + JoinTexts(words, " ") + "'\n";
     if (!values.empty()) cases += "      case $before in\n" + values + "      esac\n";
     cases += "      ;;\n";
   }
@@ -102,7 +97,7 @@ std::string ZshCompletions() {
     for (const OptionInfo& option : OptionsOf(command)) {
       std::string spec = option.name + "[" + ZshText(option.help) + "]";
       if (!option.choices.empty()) {
-        spec += ":value:(" + Joined(option.choices) + ")";
+        spec += ":value:(" + JoinTexts(option.choices, " ") + ")";
       } else if (option.takes_value) {
         spec += ":value:_files";
       }
@@ -110,7 +105,7 @@ std::string ZshCompletions() {
     }
     const std::vector<std::string> words = WordsOf(command);
     cases += words.empty() ? "        '*:file:_files'\n"
-                           : "        '1:word:(" + Joined(words) + ")' '*:file:_files'\n";
+                           : "        '1:word:(" + JoinTexts(words, " ") + ")' '*:file:_files'\n";
     cases += "      ;;\n";
   }
   return "#compdef kernelmap\n"
@@ -143,14 +138,15 @@ std::string FishCompletions() {
     text += "complete -c kernelmap -n __fish_use_subcommand -a " + name + " -d " +
             Quoted(command.help, true) + "\n";
     if (const auto words = WordsOf(command); !words.empty()) {
-      text += line + " -a " + Quoted(Joined(words), true) + "\n";
+      text += line + " -a " + Quoted(JoinTexts(words, " "), true) + "\n";
     }
     for (const OptionInfo& option : OptionsOf(command)) {
       const bool is_long = option.name.starts_with("--");
-      text += line + (is_long ? " -l " : " -s ") + option.name.substr(is_long ? 2 : 1) +
-              (option.takes_value ? " -r" : "") +
-              (option.choices.empty() ? "" : " -f -a " + Quoted(Joined(option.choices), true)) +
-              " -d " + Quoted(option.help, true) + "\n";
+      text +=
+          line + (is_long ? " -l " : " -s ") + option.name.substr(is_long ? 2 : 1) +
+          (option.takes_value ? " -r" : "") +
+          (option.choices.empty() ? "" : " -f -a " + Quoted(JoinTexts(option.choices, " "), true)) +
+          " -d " + Quoted(option.help, true) + "\n";
     }
   }
   return text;

@@ -13,28 +13,13 @@
 #include "cli/git.h"
 #include "cli/model_commands.h"
 #include "cli/output.h"
+#include "cli/targets.h"
 #include "compiler/archive/file.h"
 #include "compiler/archive/sites.h"
 #include "compiler/languages.h"
 
 namespace kernelmap {
 namespace {
-
-// DEVICE[:CAPABILITY][:MODE]
-TargetFlags FlagsOf(const std::string& word, TargetFlags flags) {
-  size_t at = std::min(word.find(':'), word.size());
-  flags.device = word.substr(0, at);
-  while (at < word.size()) {
-    const size_t end = std::min(word.find(':', at + 1), word.size());
-    const std::string part = word.substr(at + 1, end - at - 1);
-    (ClassifyKey(part) == KeyKind::kMode ? flags.mode : flags.capability) = part;
-    at = end;
-  }
-  if (flags.device != "cuda") flags.cuda.reset();
-  if (flags.device != "rocm") flags.rocm.reset();
-  if (flags.device != "xpu") flags.xpu.reset();
-  return flags;
-}
 
 bool AnyFlag(const TargetFlags& flags) {
   return flags.device || flags.capability || flags.mode || flags.torch || flags.cuda ||
@@ -111,7 +96,8 @@ std::optional<Diff> DiffOperands(const Args& args, Operand before, Operand after
   std::optional<ModuleTree> tree;
   if (args.model && !(tree = ReadTree(*args.model, exit_code))) return std::nullopt;
   std::vector<TargetFlags> targets;
-  for (const std::string& word : args.targets) targets.push_back(FlagsOf(word, args.target));
+  for (const std::string& word : args.targets)
+    targets.push_back(TargetFlagsOf(word, true, args.target));
   const bool flagged = !targets.empty() || AnyFlag(args.target);
   if (targets.empty()) targets.push_back(args.target);
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "compiler/plan_json.h"
 #include "compiler/store/folder.h"
 
 namespace kernelmap {
@@ -16,6 +17,11 @@ Finding& Finding::Problem(FindingStatus how, std::string what, std::string fix) 
   problem = std::move(what);
   help = std::move(fix);
   return *this;
+}
+
+std::string EnvText(const GetEnv& get_env, const char* name) {
+  const char* value = get_env(name);
+  return value ? value : "";
 }
 
 void FindForConfig(const std::string& path, Findings* findings, int* exit_code) {
@@ -30,11 +36,8 @@ void FindForConfig(const std::string& path, Findings* findings, int* exit_code) 
     return;
   }
   const Plan& plan = *compiled.plan;
-  const std::string device =
-      plan.target.device + (plan.target.capability
-                                ? " " + std::to_string(plan.target.capability->major) + "." +
-                                      std::to_string(plan.target.capability->minor)
-                                : "");
+  std::string device = plan.target.device;
+  if (plan.target.capability) device += " " + CapabilityText(plan.target.capability);
   findings->push_back({"config", "target", device + ", torch " + plan.target.torch, "", "", ""});
   for (const PlanEntry& entry : plan.entries) {
     if (!entry.from_config) continue;

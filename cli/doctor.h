@@ -27,6 +27,9 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
+/// The variable's value; "" where it is not set.
+std::string EnvText(const GetEnv& get_env, const char* name);
+
 /// The parts of the report, in its order.
 void FindProgram(const GetEnv& get_env, Findings* findings);
 void FindTorch(const GetEnv& get_env, Findings* findings);

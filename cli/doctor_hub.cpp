@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kLittle = uint64_t{1} << 30;  // bytes; a kernel's builds may take as many
 
-std::string EnvText(const GetEnv& get_env, const char* name) {
-  const char* value = get_env(name);
-  return value ? value : "";
-}
-
 // What is free where a folder lies, or will.
 std::optional<uint64_t> FreeBytes(const std::string& folder) {
   struct statvfs status {};

@@ -9,6 +9,7 @@
 
 #include "cli/doctor.h"
 #include "compiler/machine.h"
+#include "compiler/plan_json.h"
 #include "compiler/store/variant.h"
 #include "compiler/torch_build.h"
 #include "compiler/version.h"
@@ -17,11 +18,6 @@ namespace kernelmap {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string EnvText(const GetEnv& get_env, const char* name) {
-  const char* value = get_env(name);
-  return value ? value : "";
-}
 
 bool IsProgram(const fs::path& path) {
   std::error_code ignored;
@@ -97,8 +93,7 @@ void FindDevice(const GetEnv& get_env, const std::string& device, const char* va
   const bool driver = fs::exists(node, ignored);
   const std::optional<Capability> capability = MachineCapability(device);
   if (capability) {
-    found.value =
-        "capability " + std::to_string(capability->major) + "." + std::to_string(capability->minor);
+    found.value = "capability " + CapabilityText(capability);
     if (BuiltTorchDevice() != device) {
       found.Problem(FindingStatus::kWarning,
                     "the torch that kernelmap is built with cannot use it: plans are for the CPU "

@@ -4,6 +4,7 @@
 #include "cli/doctor.h"
 #include "compiler/json_writer.h"
 #include "compiler/store/folder.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -20,14 +21,10 @@ std::string_view StatusName(FindingStatus status) {
   return "";
 }
 
-size_t CountOf(const Findings& findings, FindingStatus status) {
+size_t HowMany(const Findings& findings, FindingStatus status) {
   return static_cast<size_t>(
       std::count_if(findings.begin(), findings.end(),
                     [&](const Finding& finding) { return finding.status == status; }));
-}
-
-std::string Count(size_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
 void WriteText(const std::string& text, JsonWriter* json) {
@@ -58,8 +55,8 @@ std::string FindingsToJson(const Findings& findings) {
   }
   json.EndArray();
   json.Key("summary").BeginObject();
-  json.Key("errors").Integer(static_cast<int64_t>(CountOf(findings, FindingStatus::kError)));
-  json.Key("warnings").Integer(static_cast<int64_t>(CountOf(findings, FindingStatus::kWarning)));
+  json.Key("errors").Integer(static_cast<int64_t>(HowMany(findings, FindingStatus::kError)));
+  json.Key("warnings").Integer(static_cast<int64_t>(HowMany(findings, FindingStatus::kWarning)));
   json.EndObject();
   json.EndObject();
   return std::move(json).Finish();
@@ -80,8 +77,8 @@ std::string FindingsToText(const Findings& findings) {
     text += "    " + std::string(StatusName(finding.status)) + ": " + finding.problem + "\n";
     if (!finding.help.empty()) text += "    help: " + finding.help + "\n";
   }
-  return text + Count(CountOf(findings, FindingStatus::kError), "error") + ", " +
-         Count(CountOf(findings, FindingStatus::kWarning), "warning") + "\n";
+  return text + CountOf(HowMany(findings, FindingStatus::kError), "error") + ", " +
+         CountOf(HowMany(findings, FindingStatus::kWarning), "warning") + "\n";
 }
 
 }  // namespace kernelmap

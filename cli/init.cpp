@@ -14,6 +14,7 @@
 #include "compiler/store/folder.h"
 #include "compiler/toml_format.h"
 #include "compiler/toml_writer.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -83,8 +84,7 @@ int RunInit(const Args& args) {
   if (args.init.from) text += ", from " + Visible(BaseName(*args.init.from));
   if (args.model) {
     text += (args.init.from ? " and " : ", for ") + Visible(BaseName(*args.model)) + " with " +
-            std::to_string(tree->modules.size()) +
-            (tree->modules.size() == 1 ? " module" : " modules");
+            CountOf(tree->modules.size(), "module");
   }
   text += ".\n";
   if (config) {

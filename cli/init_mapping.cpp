@@ -7,8 +7,10 @@
 #include "compiler/catalogue.h"
 #include "compiler/languages.h"
 #include "compiler/plan.h"
+#include "compiler/plan_json.h"
 #include "compiler/store/folder.h"
 #include "compiler/toml_writer.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -23,10 +25,6 @@ struct NameUse {
   std::map<std::string, ClassUse> classes;
   bool hinted = true;  // by all of them
 };
-
-std::string Count(size_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
 
 // A plan of one of the two mappings alone. No kernel of the Hub is there, and none is looked for.
 Plan PlanOf(const std::string& mapping, const Target& target) {
@@ -50,7 +48,7 @@ std::string HubLines(const std::string& name) {
 std::string ClassLines(const NameUse& use) {
   std::string lines;
   for (const auto& [name, found] : use.classes) {
-    lines += "# " + Visible(name) + ": " + Count(found.count, "module") + ", such as " +
+    lines += "# " + Visible(name) + ": " + CountOf(found.count, "module") + ", such as " +
              (found.path.empty() ? "the whole model" : Visible(found.path)) +
              (use.hinted ? "; its code decides\n" : "\n");
   }
@@ -77,10 +75,7 @@ std::string TargetTable(const TargetFlags& flags, const Target& target) {
     lines += std::string(key) + " = " + TomlString(value) + "\n";
   };
   if (flags.device) add("device", target.device);
-  if (flags.capability && target.capability) {
-    add("capability",
-        std::to_string(target.capability->major) + "." + std::to_string(target.capability->minor));
-  }
+  if (flags.capability && target.capability) add("capability", CapabilityText(target.capability));
   if (flags.mode) add("mode", target.mode);
   if (flags.torch) add("torch", target.torch);
   if (flags.cuda) add("cuda", *flags.cuda);
@@ -137,7 +132,7 @@ std::string FirstMapping(const ModuleTree* tree, const Target& target) {
     lines += NameLines(entry.name, kernel, tree ? &use->second : nullptr);
   }
   std::string text = "\n[kernel_mapping]";
-  text += !lines.empty() && lines.front() == '\n' ? lines.substr(0) : "\n" + lines;
+  text += (lines.starts_with('\n') ? "" : "\n") + lines;
   if (!inherited.empty()) {
     text += "\n# Inherited, for code in any module: " + inherited + ". \"\" turns one off.\n";
   }

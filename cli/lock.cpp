@@ -17,6 +17,7 @@
 #include "compiler/contains.h"
 #include "compiler/plan_json.h"
 #include "compiler/reasons.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -111,18 +112,14 @@ std::optional<Lock> OldLock(const std::string& path) {
   return ReadLock(&diagnostics);
 }
 
-std::string Count(size_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 std::string Summary(const std::string& file, const Lock& lock) {
   size_t kernels = 0, builds = 0;
   for (const LockedKernel& kernel : lock.kernels) {
     if (!kernel.builds.empty()) ++kernels;
     builds += kernel.builds.size();
   }
-  std::string text = file.substr(file.rfind('/') + 1) + ": " + Count(kernels, "kernel") + ", " +
-                     Count(builds, "build");
+  std::string text = file.substr(file.rfind('/') + 1) + ": " + CountOf(kernels, "kernel") + ", " +
+                     CountOf(builds, "build");
   if (kernels < lock.kernels.size()) {
     text += ", " + std::to_string(lock.kernels.size() - kernels) + " not locked";
   }

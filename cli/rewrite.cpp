@@ -10,6 +10,7 @@
 #include "compiler/archive/check_model.h"
 #include "compiler/archive/file.h"
 #include "compiler/html/html.h"
+#include "compiler/words.h"
 #include "rewriter/apply.h"
 #include "rewriter/bench.h"
 #include "rewriter/used_kernels.h"
@@ -60,9 +61,9 @@ Compiled ReadPlan(const std::optional<std::string>& config, const Args& args,
 void PrintModulesRun(const Applied& applied) {
   if (applied.modules_run == 0) return;
   std::fprintf(stderr,
-               "kernelmap: note: guard = \"numeric\" ran the code of %d module%s of the archive on "
-               "sample inputs\n",
-               applied.modules_run, applied.modules_run == 1 ? "" : "s");
+               "kernelmap: note: guard = \"numeric\" ran the code of %s of the archive on sample "
+               "inputs\n",
+               CountOf(static_cast<size_t>(applied.modules_run), "module").c_str());
 }
 
 // An archive that the same plan made already goes out as it is.

@@ -181,11 +181,7 @@ class Binder {
                                                          "a whole number", diagnostics_);
                 }}},
               diagnostics_);
-    if (!fuses) return implementation;
-    implementation.layer.clear();
-    for (const FusedMember& member : implementation.members) {
-      implementation.layer += (implementation.layer.empty() ? "" : "+") + member.layer;
-    }
+    if (fuses) implementation.layer = JoinLayers(implementation.members);
     return implementation;
   }
 

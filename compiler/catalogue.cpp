@@ -123,12 +123,6 @@ Layer ReadLayer(const EmbeddedFile& file) {
   return layer;
 }
 
-std::string JoinLayers(const std::vector<FusedMember>& members) {
-  std::string name;
-  for (const FusedMember& member : members) name += (name.empty() ? "" : "+") + member.layer;
-  return name;
-}
-
 Kernel ReadKernel(const EmbeddedFile& file) {
   const EmbeddedReader reader(file);
   const Node& root = reader.root();
@@ -197,13 +191,6 @@ const T* FindByName(const std::vector<T>& list, std::string_view name) {
   return nullptr;
 }
 
-std::string_view TextOf(std::string_view name) {
-  for (const EmbeddedFile& file : EmbeddedFiles()) {
-    if (file.name == name) return file.text;
-  }
-  return "";
-}
-
 Catalogue Read() {
   Catalogue catalogue;
   for (const EmbeddedFile& file : EmbeddedFiles()) {
@@ -239,8 +226,16 @@ const Catalogue& BuiltinCatalogue() {
   return catalogue;
 }
 
-std::string_view DefaultMappingText() { return TextOf("kernels/default_mapping.toml"); }
+std::string_view DefaultMappingText() { return EmbeddedText("kernels/default_mapping.toml"); }
 
-std::string_view TransformersMappingText() { return TextOf("kernels/transformers_mapping.toml"); }
+std::string_view TransformersMappingText() {
+  return EmbeddedText("kernels/transformers_mapping.toml");
+}
+
+std::string JoinLayers(const std::vector<FusedMember>& members) {
+  std::string name;
+  for (const FusedMember& member : members) name += (name.empty() ? "" : "+") + member.layer;
+  return name;
+}
 
 }  // namespace kernelmap

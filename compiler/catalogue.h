@@ -66,6 +66,9 @@ struct FusedMember {
   std::vector<std::string> references;
 };
 
+/// "RMSNorm+SwiGLUMLP": the layer that the members are together.
+std::string JoinLayers(const std::vector<FusedMember>& members);
+
 /// How a kernel computes a layer, or several at once: `source` is TorchScript whose
 /// `def forward(...)` has the same parameters as the references it stands for.
 struct Implementation {

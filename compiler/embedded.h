@@ -14,4 +14,12 @@ struct EmbeddedFile {
 /// Sorted by name.
 std::span<const EmbeddedFile> EmbeddedFiles();
 
+/// The text of the file of that name; "" where there is none.
+inline std::string_view EmbeddedText(std::string_view name) {
+  for (const EmbeddedFile& file : EmbeddedFiles()) {
+    if (file.name == name) return file.text;
+  }
+  return "";
+}
+
 }  // namespace kernelmap

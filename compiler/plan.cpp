@@ -11,18 +11,6 @@
 namespace kernelmap {
 namespace {
 
-std::string_view DecisionName(Decision decision) {
-  switch (decision) {
-    case Decision::kKernel:
-      return "kernel";
-    case Decision::kFallback:
-      return "fallback";
-    case Decision::kDisabled:
-      return "disabled";
-  }
-  return "";
-}
-
 void WriteEntry(const PlanEntry& entry, JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(entry.name);
@@ -59,6 +47,18 @@ void WriteEntry(const PlanEntry& entry, JsonWriter* json) {
 }
 
 }  // namespace
+
+std::string_view DecisionName(Decision decision) {
+  switch (decision) {
+    case Decision::kKernel:
+      return "kernel";
+    case Decision::kFallback:
+      return "fallback";
+    case Decision::kDisabled:
+      return "disabled";
+  }
+  return "";
+}
 
 const PlanEntry* Plan::Find(std::string_view name) const {
   const auto found = std::lower_bound(

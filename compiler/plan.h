@@ -15,6 +15,8 @@
 namespace kernelmap {
 
 enum class Decision { kKernel, kFallback, kDisabled };
+/// "kernel", "fallback", "disabled".
+std::string_view DecisionName(Decision decision);
 
 struct TraceStep {
   std::string step;  // "entry", "capability", "mode", "trust", "variant", ...

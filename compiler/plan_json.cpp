@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "compiler/site_path.h"
+
 namespace kernelmap {
 namespace {
 
@@ -39,9 +41,7 @@ void WriteSite(const Site& site, JsonWriter* json) {
 }
 
 std::string SiteLine(const Site& site) {
-  std::string line = "  " + (site.path.empty() ? std::string("(root)") : site.path);
-  if (site.index) line += "#" + std::to_string(*site.index);
-  line += "  " + site.name;
+  std::string line = "  " + PathWithIndex(site.path, site.index) + "  " + site.name;
   if (site.kernel) line += " -> " + site.kernel->ref;
   if (!site.members.empty()) {
     line += " (";

@@ -8,6 +8,7 @@
 #include "compiler/archive/file.h"
 #include "compiler/archive/module_tree.h"
 #include "rewriter/archive/embedded_plan.h"
+#include "rewriter/error_text.h"
 #include "rewriter/modules/kernels.h"
 #include "rewriter/rewrite.h"
 #include "rewriter/used_kernels.h"
@@ -25,12 +26,6 @@ ApplyResult Error(const std::string& file, const std::string& message, bool usag
 ApplyError Unreadable(const std::string& path, const ArchiveError& error) {
   return {path, Describe(error), error.code == ArchiveErrorCode::kCannotRead,
           std::string(ArchiveErrorKinds()[static_cast<std::size_t>(error.code)].code)};
-}
-
-// The first line of what libtorch says: the rest is its own stack.
-std::string FirstLine(const std::string& text) {
-  const auto start = text.find_first_not_of(" \n");
-  return start == std::string::npos ? "" : text.substr(start, text.find('\n', start) - start);
 }
 
 // Loading runs __setstate__: only torch's own quantized modules may have one.
@@ -70,7 +65,7 @@ std::optional<ApplyError> OpenModel(const std::string& path, const ApplyOptions&
     DeclareKernels(path);
     out->module = torch::jit::load(path, c10::kCPU, out->extra_files);
   } catch (const std::exception& e) {
-    return ApplyError{path, "libtorch cannot load it: " + FirstLine(e.what()), false};
+    return ApplyError{path, "libtorch cannot load it: " + FirstErrorLine(e), false};
   }
   return std::nullopt;
 }
@@ -123,7 +118,7 @@ ApplyResult Apply(const Plan& plan, const std::string& model_path, const ApplyOp
     if (!used.kernels.empty()) model.extra_files[kAdaptersFile] = KernelsToJson(used);
     applied.archive = Save(model.module, model.extra_files);
   } catch (const std::exception& e) {
-    return Error(model_path, "libtorch refuses the rewritten model: " + FirstLine(e.what()));
+    return Error(model_path, "libtorch refuses the rewritten model: " + FirstErrorLine(e));
   }
   return {std::move(applied), std::nullopt};
 }

@@ -22,13 +22,6 @@ void CollectTensors(const c10::IValue& value, std::set<const void*>* seen, Tenso
 
 }  // namespace
 
-std::string ErrorLine(const std::exception& e) {
-  const std::string all = e.what();
-  const auto at = all.rfind("Error: ");  // what TorchScript says comes after its own stack
-  const size_t from = at == std::string::npos ? all.find_first_not_of(" \n") : at + 7;
-  return from == std::string::npos ? "" : all.substr(from, all.find('\n', from) - from);
-}
-
 std::shared_ptr<torch::jit::Graph> WithoutCalls(torch::jit::Graph& graph) {
   constexpr int kMaxCalls = 10000;
   std::shared_ptr<torch::jit::Graph> copy = graph.copy();

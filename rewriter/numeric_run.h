@@ -5,7 +5,6 @@
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
 
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,9 +13,6 @@ namespace kernelmap {
 
 using Tensors = std::vector<at::Tensor>;
 using ModuleObject = c10::intrusive_ptr<c10::ivalue::Object>;
-
-/// The last error that an exception of TorchScript tells of, in one line.
-std::string ErrorLine(const std::exception& e);
 
 /// A copy of the graph without calls. The functions that it calls stay as they were: running them
 /// would make edits of theirs invisible.

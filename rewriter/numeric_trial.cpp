@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "compiler/store/embedded_kernels.h"
+#include "rewriter/error_text.h"
 #include "rewriter/modules/kernels.h"
 #include "rewriter/numeric_gradients.h"
 #include "rewriter/numeric_run.h"
@@ -141,7 +142,7 @@ bool RunTwice(const torch::jit::Code& code, const ModuleObject& object, const Sa
     again = Elements(RunCode(code, stack));
     ran = true;
   } catch (const std::exception& e) {
-    if (problem->empty()) *problem = "at " + sample.label + ": " + ErrorLine(e);
+    if (problem->empty()) *problem = "at " + sample.label + ": " + LastErrorLine(e);
   }
   if (!SameBytes(sample.inputs, kept)) {
     *refusal = Refusal{"mutation", "the code changes an input", ""};
@@ -224,7 +225,7 @@ const NumericTrials::Stock& NumericTrials::StockOf(const expr::Frame& frame) {
     }
     if (stock->results.size() < kLeastSamples) return refuse({"not_run", problem, ""});
   } catch (const std::exception& e) {
-    return refuse({"not_run", ErrorLine(e), ""});
+    return refuse({"not_run", LastErrorLine(e), ""});
   }
   return *stock;
 }
@@ -248,7 +249,7 @@ const NumericTrials::Program& NumericTrials::ProgramOf(const PlanEntry& entry, c
     program->graph = WithoutCalls(*torch::jit::toGraphFunction(*program->source.forward).graph());
     program->code.emplace(program->graph, "kernel");
   } catch (const std::exception& e) {
-    program->problem = ErrorLine(e);
+    program->problem = LastErrorLine(e);
   }
   return *program;
 }
@@ -330,8 +331,8 @@ TrialResult NumericTrials::Try(const PlanEntry& entry, const Kernel& kernel,
       if (trains_) gradients = GradientsOf(found, Differentiated(inputs, stock.object));
       found = found.detach();
     } catch (const std::exception& e) {
-      return {
-          Refusal{"different_result", "the kernel fails at " + label + ": " + ErrorLine(e), ""}};
+      return {Refusal{"different_result", "the kernel fails at " + label + ": " + LastErrorLine(e),
+                      ""}};
     }
     if (!SameBytes(inputs, ran.sample.inputs)) {
       return {Refusal{"mutation", "the kernel changes an input", ""}};

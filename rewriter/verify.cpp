@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "compiler/archive/file.h"
+#include "rewriter/error_text.h"
 #include "rewriter/verify_compare.h"
 #include "rewriter/verify_inputs.h"
 #include "rewriter/verify_judge.h"
@@ -76,7 +77,7 @@ VerifyOutcome Verify(const std::string& model_path, const std::string& out_path,
   } catch (const Failure& failure) {
     return {std::nullopt, failure.error};
   } catch (const std::exception& e) {
-    return {std::nullopt, ApplyError{out_path, verify::FirstLine(e), false}};
+    return {std::nullopt, ApplyError{out_path, FirstErrorLine(e), false}};
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rewriter/error_text.h"
 #include "rewriter/verify_compare.h"
 #include "rewriter/verify_float32.h"
 
@@ -30,7 +31,7 @@ void MeasureErrors(const Source& stock, const Inputs& inputs, const Tensors& exp
   } catch (const Failure& failure) {
     verify->float32_run_failed = failure.error.message;
   } catch (const std::exception& e) {
-    verify->float32_run_failed = FirstLine(e);
+    verify->float32_run_failed = FirstErrorLine(e);
   }
 }
 

@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "compiler/json_writer.h"
+#include "compiler/site_path.h"
 #include "rewriter/verify.h"
 
 namespace kernelmap {
@@ -78,9 +79,7 @@ std::string DifferenceText(const Difference& difference) {
          ", " + Format(difference.max_ulp) + " ulp";
 }
 
-std::string SiteLabel(const SiteDifference& site) {
-  return (site.path.empty() ? "(root)" : site.path) + "  " + site.name;
-}
+std::string SiteLabel(const SiteDifference& site) { return PathText(site.path) + "  " + site.name; }
 
 void WriteWorst(JsonWriter& json, const VerifyResult& result) {
   json.Key("worst_site");

@@ -4,7 +4,6 @@
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/jit/api/module.h>
 
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -26,8 +25,6 @@ struct Source {
   at::Device device;
   LoadOptions kernels;
 };
-
-std::string FirstLine(const std::exception& e);
 
 /// Throws Failure.
 torch::jit::Module Load(const Source& archive, torch::jit::ExtraFilesMap* extra = nullptr);

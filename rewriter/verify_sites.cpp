@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "rewriter/verify_compare.h"
 #include "rewriter/verify_probe.h"
@@ -11,13 +12,20 @@ namespace {
 
 using Outputs = std::vector<std::deque<Tensors>>;  // of each site, call by call
 
+// Copies: the model may change in place what a module gave.
+Tensors Copies(const Tensors& tensors) {
+  Tensors copies;
+  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.clone());
+  return copies;
+}
+
 // What the modules at `paths` give in one run.
 Outputs Watch(const Source& archive, const Inputs& inputs, const std::vector<std::string>& paths) {
   Outputs outputs(paths.size());
   torch::jit::Module model = Load(archive);
   InsertProbes(model, paths);
   const ProbeScope scope(model, paths, [&](size_t i, const c10::IValue& output) {
-    outputs[i].push_back(FlattenTensors(output));
+    outputs[i].push_back(Copies(FlattenTensors(output)));
   });
   Run(archive, model, inputs);
   return outputs;
@@ -60,13 +68,15 @@ void CompareSites(const Source& stock, const Source& out, const Inputs& inputs,
   if (sites->empty()) return;
   std::vector<std::string> paths;
   for (const SiteDifference& site : *sites) paths.push_back(site.path);
+  Outputs first_run(paths.size());
   WatchAgain(out, inputs, paths, Watch(stock, inputs, paths),
              [&](size_t i, const Tensors& found, const Tensors& expected) {
+               first_run[i].push_back(Copies(found));
                auto& difference = (*sites)[i].output;
                if (!difference) difference = Difference{};
                AddDifference(found, expected, &*difference);
              });
-  WatchAgain(out, inputs, paths, Watch(out, inputs, paths),
+  WatchAgain(out, inputs, paths, std::move(first_run),
              [&](size_t i, const Tensors& found, const Tensors& expected) {
                Difference difference;
                AddDifference(found, expected, &difference);

@@ -9,12 +9,11 @@
 #include "compiler/catalogue.h"
 #include "compiler/path_pattern.h"
 #include "compiler/plan_json.h"
+#include "compiler/site_path.h"
 #include "compiler/suggest.h"
 
 namespace kernelmap {
 namespace {
-
-std::string PathText(const std::string& path) { return path.empty() ? "(root)" : path; }
 
 // "fallback, no entry maps this name [no_entry]".
 std::string OutcomeText(const Site& site) {

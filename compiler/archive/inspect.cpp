@@ -6,6 +6,8 @@
 #include "compiler/catalogue.h"
 #include "compiler/json_writer.h"
 #include "compiler/plan.h"
+#include "compiler/site_path.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -48,12 +50,6 @@ std::string TensorsText(const std::vector<TensorInfo>& tensors) {
     }
     text += "]";
   }
-  return text;
-}
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
 }
 
@@ -123,24 +119,24 @@ std::string InspectToText(const std::string& file, const Archive& archive, const
     if (column.size() < width) column.resize(width, ' ');
     return column;
   };
-  path_width = std::max(path_width, std::string_view("(root)").size());
+  path_width = std::max(path_width, PathText("").size());
   for (const ArchiveModule& module : tree.modules) {
-    std::string line = "  " + padded(module.path.empty() ? "(root)" : module.path, path_width) +
-                       "  " + padded(module.class_name, class_width);
+    std::string line = "  " + padded(PathText(module.path), path_width) + "  " +
+                       padded(module.class_name, class_width);
     if (module.opaque) line += "  state kept by __setstate__";
     if (!module.parameters.empty()) line += "  " + TensorsText(module.parameters);
     if (!module.buffers.empty()) line += "  buffers: " + TensorsText(module.buffers);
     const std::vector<std::string>& mapped = names.Of(module.class_name);
-    if (!mapped.empty()) line += "  -> " + Joined(mapped);
+    if (!mapped.empty()) line += "  -> " + JoinTexts(mapped);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
   if (!archive.extra_files().empty()) {
-    text += "extra files: " + Joined(archive.extra_files()) + "\n";
+    text += "extra files: " + JoinTexts(archive.extra_files()) + "\n";
   }
   if (!tree.set_state_classes.empty()) {
     text += "loading it runs code of the archive: __setstate__ of " +
-            Joined(tree.set_state_classes) + "\n";
+            JoinTexts(tree.set_state_classes) + "\n";
   }
   return text;
 }

@@ -6,15 +6,10 @@
 
 #include "compiler/candidate.h"
 #include "compiler/diff/diff.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
-
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined;
-}
 
 std::string Word(bool value) { return value ? "true" : "false"; }
 
@@ -142,7 +137,7 @@ std::string ExtraClasses(const Config& config) {
   for (const ExtraLayer& extra : config.extra_classes) {
     layers.insert(extra.class_name + " is " + extra.name);
   }
-  return Joined({layers.begin(), layers.end()});
+  return JoinTexts({layers.begin(), layers.end()});
 }
 
 // What decides whether a value is the same. Where a local kernel lies is not asked.
@@ -150,7 +145,7 @@ std::string Canonical(const Value& value, const EntryKey& key, const Config& con
   std::string text = value.disabled ? "disabled" : "";
   for (const Candidate& candidate : value.candidates) {
     text += RefLabel(candidate.ref, &config) + "\n" + WantedRevision(candidate, key.name) + "\n" +
-            Joined(Texts(candidate.only)) + "\n" + Joined(Texts(candidate.except)) + "\n" +
+            JoinTexts(Texts(candidate.only)) + "\n" + JoinTexts(Texts(candidate.except)) + "\n" +
             candidate.guard + "\n";
   }
   return text;
@@ -179,7 +174,7 @@ void CompareConfigs(const Config* before, const Config* after, Diff* diff) {
   add("deterministic", Word(a.deterministic.value), Word(b.deterministic.value));
   add("on_fallback", a.on_fallback.value, b.on_fallback.value);
   add("model.root", a.model_root.value, b.model_root.value);
-  add("model.inputs", Joined(a.model_inputs), Joined(b.model_inputs));
+  add("model.inputs", JoinTexts(a.model_inputs), JoinTexts(b.model_inputs));
   add("model.layer", ExtraClasses(a), ExtraClasses(b));
 }
 

@@ -113,9 +113,6 @@ void CompareConfigs(const Config* before, const Config* after, Diff* diff);
 /// After the targets: the entries of two configs that differ, and that no target of `diff` shows.
 void FindHiddenEntries(const Config* before, const Config* after, Diff* diff);
 
-/// The path with whole numbers replaced by `*`: "layers.*.norm".
-std::string ShapeOf(std::string_view path);
-
 /// kernelmap-diff/1, ending in a newline.
 std::string DiffToJson(const Diff& diff);
 std::string DiffToText(const Diff& diff, bool color);

@@ -16,10 +16,7 @@ using Kind = Node::Kind;
 constexpr std::array kActions = {Action::kReplaced, Action::kFused,    Action::kAlready,
                                  Action::kExcluded, Action::kDisabled, Action::kFallback,
                                  Action::kCandidate};
-constexpr std::array<std::pair<std::string_view, Decision>, 3> kDecisions = {
-    {{"kernel", Decision::kKernel},
-     {"fallback", Decision::kFallback},
-     {"disabled", Decision::kDisabled}}};
+constexpr std::array kDecisions = {Decision::kKernel, Decision::kFallback, Decision::kDisabled};
 
 class Reader {
  public:
@@ -168,9 +165,9 @@ class Reader {
       entry.name = Text(node, "name", true);
       const std::string decision = Text(node, "decision", true);
       const auto* found = std::find_if(kDecisions.begin(), kDecisions.end(),
-                                       [&](const auto& pair) { return pair.first == decision; });
+                                       [&](Decision d) { return DecisionName(d) == decision; });
       if (found != kDecisions.end()) {
-        entry.decision = found->second;
+        entry.decision = *found;
       } else if (!decision.empty()) {
         Unknown(node, "decision", {"kernel", "fallback", "disabled"});
       }

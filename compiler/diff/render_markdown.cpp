@@ -5,6 +5,7 @@
 
 #include "compiler/diff/escape.h"
 #include "compiler/diff/view.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {

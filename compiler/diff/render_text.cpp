@@ -1,6 +1,7 @@
 // A diff for a terminal.
 #include "compiler/diff/view.h"
 #include "compiler/display.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {

@@ -1,29 +1,11 @@
 #include "compiler/diff/state.h"
 
 #include <algorithm>
-#include <array>
+
+#include "compiler/reasons.h"
 
 namespace kernelmap {
 namespace {
-
-constexpr std::array<std::string_view, 24> kOfModels = {
-    "member_missing",   "member_class", "no_opt_in",      "not_replaceable", "no_graph",
-    "other_use",        "signature",    "no_attribute",   "dtype",           "different_code",
-    "excluded",         "mutation",     "escaping_value", "shared_code",     "control_flow",
-    "not_executed",     "autocast",     "other_form",     "shape",           "too_large",
-    "different_result", "not_finite",   "random_result",  "not_run"};
-
-std::string_view DecisionWord(Decision decision) {
-  switch (decision) {
-    case Decision::kKernel:
-      return "kernel";
-    case Decision::kFallback:
-      return "fallback";
-    case Decision::kDisabled:
-      return "disabled";
-  }
-  return "";
-}
 
 // What tells a kernel from another: of a local one the name of its folder and its own.
 std::string Identity(const KernelUse& kernel) {
@@ -41,12 +23,13 @@ bool IsLocal(const KernelUse& kernel) {
 }
 
 bool DecidedByModel(std::string_view reason) {
-  return std::find(kOfModels.begin(), kOfModels.end(), reason) != kOfModels.end();
+  const ReasonKind* kind = FindReason(reason);
+  return kind && kind->of_model;
 }
 
 DiffState StateOf(const PlanEntry& entry) {
   DiffState state;
-  state.action = DecisionWord(entry.decision);
+  state.action = DecisionName(entry.decision);
   state.mode = entry.mode;
   state.guard = entry.guard;
   state.only = entry.only;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/contains.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -14,10 +15,8 @@ std::string Short(const std::string& text) {
   return text.size() > kLong && hex ? text.substr(0, kShown) + "…" : text;
 }
 
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined.empty() ? "none" : joined;
+std::string Listed(const std::vector<std::string>& texts) {
+  return texts.empty() ? "none" : JoinTexts(texts);
 }
 
 std::string Head(const DiffState& state, bool site) {
@@ -49,9 +48,9 @@ std::string FieldText(const DiffState& state, const std::string& field) {
   if (field == "trust") return kernel(&KernelUse::trust);
   if (field == "mode") return state.mode.empty() ? "none" : state.mode;
   if (field == "guard") return state.guard;
-  if (field == "only") return Joined(state.only);
-  if (field == "except") return Joined(state.except);
-  if (field == "members") return Joined(state.members);
+  if (field == "only") return Listed(state.only);
+  if (field == "except") return Listed(state.except);
+  if (field == "members") return Listed(state.members);
   if (field == "class") return state.class_name;
   if (field == "proof") return state.proof.empty() ? "none" : state.proof;
   return "";

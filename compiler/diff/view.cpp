@@ -9,6 +9,8 @@
 
 #include "compiler/diff/state_text.h"
 #include "compiler/plan_json.h"
+#include "compiler/site_path.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -20,12 +22,6 @@ char MarkOf(const Change& change) {
   return change.kind == ChangeKind::kAdded ? '+' : change.kind == ChangeKind::kRemoved ? '-' : '~';
 }
 
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : "; ") + text;
-  return joined;
-}
-
 DiffRow TrustRow(const TrustChange& change, bool several_targets) {
   DiffRow row;
   row.mark = change.direction == TrustDirection::kWidened    ? '+'
@@ -34,7 +30,7 @@ DiffRow TrustRow(const TrustChange& change, bool several_targets) {
   row.subject = change.name.empty() ? change.what : change.name;
   if (!change.where.empty()) row.subject += " for " + change.where;
   if (several_targets && !change.targets.empty()) {
-    row.subject += " on " + Joined(change.targets);
+    row.subject += " on " + JoinTexts(change.targets, "; ");
   }
   row.before = change.before.value_or("");
   row.after = change.after.value_or("");
@@ -90,8 +86,7 @@ std::vector<DiffRow> SiteRows(const TargetDiff& target) {
     if (added) {
       DiffRow row;
       row.mark = mark;
-      row.subject = change.path.empty() ? "(root)" : change.path;
-      if (change.index) row.subject += "#" + std::to_string(*change.index);
+      row.subject = PathWithIndex(change.path, change.index);
       row.name = change.name;
       row.before = std::move(before);
       row.after = std::move(after);
@@ -99,7 +94,7 @@ std::vector<DiffRow> SiteRows(const TargetDiff& target) {
       row.total = total == totals.end() ? 1 : total->second;
       rows.push_back(std::move(row));
     } else {
-      rows[at->second].subject = shape.empty() ? "(root)" : shape;
+      rows[at->second].subject = PathText(shape);
       ++rows[at->second].count;
     }
   }
@@ -200,7 +195,7 @@ std::string Summary(const Diff& diff) {
     parts.push_back(CountOf(fallbacks, by_site ? "site" : "name") +
                     (fallbacks == 1 ? " newly falls back" : " newly fall back"));
   }
-  return Joined(parts);
+  return JoinTexts(parts, "; ");
 }
 
 }  // namespace
@@ -217,10 +212,6 @@ std::string MarkWord(Kind kind, char mark) {
     default:
       return "changed";
   }
-}
-
-std::string CountOf(size_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
 std::string CountText(const DiffRow& row) {

@@ -40,9 +40,6 @@ DiffView ViewOf(const Diff& diff);
 /// "added", "widened", "fallback".
 std::string MarkWord(DiffSection::Kind kind, char mark);
 
-/// "3 sites", "1 site".
-std::string CountOf(size_t number, const std::string& noun);
-
 /// "(4)", "(2 of 4)"; empty for one.
 std::string CountText(const DiffRow& row);
 

@@ -5,6 +5,7 @@
 
 #include "compiler/catalogue.h"
 #include "compiler/contains.h"
+#include "compiler/site_path.h"
 
 namespace kernelmap {
 namespace {
@@ -40,7 +41,8 @@ std::string KeyOf(const Site& site, const std::string& shape) {
       key.AddMaybe(*text);
     }
   }
-  for (const std::string& member : site.members) key.Add(std::string_view(PathShape(member)));
+  for (const std::string& member : site.members)
+    key.Add(std::string_view(PathText(ShapeOf(member))));
   for (const std::string& name : site.also) key.Add("also " + name);
   if (site.reason) {
     key.Add("reason " + site.reason->code);
@@ -56,30 +58,11 @@ std::string KeyOf(const Site& site, const std::string& shape) {
 
 }  // namespace
 
-std::string PathShape(std::string_view path) {
-  if (path.empty()) return "(root)";
-  std::string shape;
-  while (true) {
-    const size_t end = std::min(path.find('.'), path.size());
-    const std::string_view part = path.substr(0, end);
-    const bool number = !part.empty() && part.find_first_not_of("0123456789") == part.npos;
-    shape += number ? "*" : part;
-    if (end == path.size()) return shape;
-    shape += ".";
-    path.remove_prefix(end + 1);
-  }
-}
-
-std::string PathWithIndex(const Site& site) {
-  return (site.path.empty() ? "(root)" : site.path) +
-         (site.index ? "#" + std::to_string(*site.index) : "");
-}
-
 std::vector<SiteGroup> GroupSites(const std::vector<Site>& sites) {
   std::vector<SiteGroup> groups;
   std::map<std::string, size_t> known;
   for (const Site& site : sites) {
-    std::string shape = PathShape(site.path);
+    std::string shape = PathText(ShapeOf(site.path));
     const auto [found, fresh] = known.emplace(KeyOf(site, shape), groups.size());
     if (fresh) groups.push_back({std::move(shape), {}});
     groups[found->second].sites.push_back(&site);

@@ -10,11 +10,6 @@
 
 namespace kernelmap {
 
-/// "layers.*.mlp" of "layers.0.mlp"; "(root)" of "".
-std::string PathShape(std::string_view path);
-/// "layers.0.mlp#1"; "(root)" of "".
-std::string PathWithIndex(const Site& site);
-
 struct SiteGroup {
   std::string shape;  // of the paths
   std::vector<const Site*> sites;

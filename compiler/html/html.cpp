@@ -6,6 +6,7 @@
 #include "compiler/diff/view.h"
 #include "compiler/html/page.h"
 #include "compiler/plan_json.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -27,13 +28,6 @@ std::string MarkOf(const PlanEntry& entry) {
   return "";
 }
 
-std::string Patterns(const std::vector<std::string>& patterns) {
-  std::string html;
-  for (const std::string& pattern : patterns)
-    html += (html.empty() ? "" : ", ") + HtmlCode(pattern);
-  return html;
-}
-
 std::string EntryHtml(const PlanEntry& entry) {
   const bool fallback = entry.decision == Decision::kFallback;
   std::string html = "<details class=\"entry" + std::string(fallback ? " fallback" : "") +
@@ -48,7 +42,7 @@ std::string EntryHtml(const PlanEntry& entry) {
   for (const FusionModule& module : entry.modules) {
     html += FactHtml("module", HtmlCode(module.name) + " at " + HtmlCode(module.pattern));
   }
-  html += FactHtml("only", Patterns(entry.only)) + FactHtml("except", Patterns(entry.except)) +
+  html += FactHtml("only", HtmlCodes(entry.only)) + FactHtml("except", HtmlCodes(entry.except)) +
           FactHtml("guard", HtmlText(entry.guard));
   if (const auto& source = entry.source) {
     html += FactHtml("config entry", HtmlCode(source->file + ":" + std::to_string(source->line) +

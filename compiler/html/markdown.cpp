@@ -3,6 +3,8 @@
 #include "compiler/diff/view.h"
 #include "compiler/html/html.h"
 #include "compiler/plan_json.h"
+#include "compiler/site_path.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -36,7 +38,8 @@ std::string Sites(const std::vector<Site>& sites) {
       if ((site.action == Action::kFallback) != fallback) continue;
       rows.push_back("| " + std::string(ActionName(site.action)) + " | " +
                      std::to_string(group.sites.size()) + " | " +
-                     MarkdownCode(group.sites.size() == 1 ? PathWithIndex(site) : group.shape) +
+                     MarkdownCode(group.sites.size() == 1 ? PathWithIndex(site.path, site.index)
+                                                          : group.shape) +
                      " | " + MarkdownCode(site.name) + " | " +
                      (site.kernel ? MarkdownCode(site.kernel->ref) : "") + " | " +
                      ReasonCell(site.reason) + " |\n");

@@ -7,13 +7,6 @@
 namespace kernelmap {
 namespace {
 
-std::string_view FileOf(std::string_view name) {
-  for (const EmbeddedFile& file : EmbeddedFiles()) {
-    if (file.name == name) return file.text;
-  }
-  return "";
-}
-
 // 'sha256-…', as a policy names what stands inside an element.
 std::string HashOf(std::string_view text) {
   Hasher hasher;
@@ -27,9 +20,15 @@ std::string HtmlCode(std::string_view text) {
   return text.empty() ? "" : "<code>" + HtmlText(text) + "</code>";
 }
 
+std::string HtmlCodes(const std::vector<std::string>& texts) {
+  std::string html;
+  for (const std::string& text : texts) html += (html.empty() ? "" : ", ") + HtmlCode(text);
+  return html;
+}
+
 std::string HtmlPage(std::string_view title, std::string_view body, bool script) {
-  const std::string_view style_text = FileOf("compiler/html/page.css");
-  const std::string_view script_text = FileOf("compiler/html/page.js");
+  const std::string_view style_text = EmbeddedText("compiler/html/page.css");
+  const std::string_view script_text = EmbeddedText("compiler/html/page.js");
   std::string policy = "default-src 'none'; style-src " + HashOf(style_text);
   if (script) policy += "; script-src " + HashOf(script_text);
   policy += "; base-uri 'none'; form-action 'none'";

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kernelmap {
 
@@ -14,5 +15,7 @@ std::string HtmlPage(std::string_view title, std::string_view body, bool script)
 
 /// `<code>`, with the text escaped; "" for "".
 std::string HtmlCode(std::string_view text);
+/// Each of them, with commas between.
+std::string HtmlCodes(const std::vector<std::string>& texts);
 
 }  // namespace kernelmap

@@ -6,6 +6,8 @@
 #include "compiler/diff/view.h"
 #include "compiler/html/page.h"
 #include "compiler/reasons.h"
+#include "compiler/site_path.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -42,19 +44,6 @@ std::string_view ProofText(const std::string& proof) {
   return "";
 }
 
-std::string_view ExplanationOf(const std::string& code) {
-  for (const ReasonKind& kind : ReasonKinds()) {
-    if (kind.code == code) return kind.explanation;
-  }
-  return "";
-}
-
-std::string Codes(const std::vector<std::string>& texts) {
-  std::string html;
-  for (const std::string& text : texts) html += (html.empty() ? "" : ", ") + HtmlCode(text);
-  return html;
-}
-
 std::string Anchor(size_t group) { return "site-" + std::to_string(group + 1); }
 
 std::string ErrorOf(const Site& site, const SiteErrors& errors) {
@@ -66,7 +55,7 @@ std::string ErrorOf(const Site& site, const SiteErrors& errors) {
 std::string FactsOf(const Site& site) {
   std::string html = "<dl>\n" + FactHtml("name", HtmlCode(site.name));
   html += FactHtml("class", HtmlCode(site.class_name));
-  html += FactHtml("also answers to", Codes(site.also));
+  html += FactHtml("also answers to", HtmlCodes(site.also));
   html += ReasonFactsHtml(site.reason);
   html += KernelFactsHtml(site.kernel);
   if (!site.proof.empty()) {
@@ -89,15 +78,15 @@ std::string GroupHtml(const SiteGroup& group, size_t number, const SiteErrors& e
                      "\" data-action=\"" + action + "\" data-reason=\"" +
                      HtmlText(site.reason ? site.reason->code : "") + "\">\n<summary>" +
                      ActionMark(site.action) + " ";
-  html += HtmlCode(count == 1 ? PathWithIndex(site) : group.shape);
+  html += HtmlCode(count == 1 ? PathWithIndex(site.path, site.index) : group.shape);
   if (count > 1) html += " <b>" + CountOf(count, "site") + "</b>";
   html += " <span class=\"what\">" + HtmlText(site.name);
   if (site.kernel) html += " → " + HtmlText(site.kernel->ref);
   if (site.reason) html += ": " + HtmlText(site.reason->text);
   html += "</span></summary>\n" + FactsOf(site) + "<ul class=\"paths\">\n";
   for (const Site* each : group.sites) {
-    html += "<li>" + HtmlCode(PathWithIndex(*each));
-    if (!each->members.empty()) html += " = " + Codes(each->members);
+    html += "<li>" + HtmlCode(PathWithIndex(each->path, each->index));
+    if (!each->members.empty()) html += " = " + HtmlCodes(each->members);
     html += ErrorOf(*each, errors) + "</li>\n";
   }
   return html + "</ul>\n</details>\n";
@@ -217,7 +206,8 @@ std::string ReasonFactsHtml(const std::optional<Reason>& reason) {
     html += FactHtml("the reference has", HtmlCode(sides.reference)) +
             FactHtml("the model has", HtmlCode(sides.model));
   }
-  return html + FactHtml("that means", ProseHtml(ExplanationOf(reason->code)));
+  const ReasonKind* kind = FindReason(reason->code);
+  return html + (kind ? FactHtml("that means", ProseHtml(kind->explanation)) : "");
 }
 
 }  // namespace kernelmap

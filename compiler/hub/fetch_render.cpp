@@ -5,6 +5,7 @@
 #include "compiler/json_writer.h"
 #include "compiler/plan_json.h"
 #include "compiler/store/folder.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
@@ -108,10 +109,6 @@ void WriteRepository(const FetchedRepository& one, JsonWriter* json) {
   json->EndObject();
 }
 
-std::string Count(size_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
 std::string LineOf(const FetchedRepository& one) {
   std::string line = Visible(one.repo + "@" + one.revision);
   if (!one.commit.empty() && one.commit != one.revision) line += " = " + one.commit.substr(0, 12);
@@ -126,7 +123,7 @@ std::string LineOf(const FetchedRepository& one) {
     ++files;
     bytes += file.bytes;
   }
-  if (files > 0) line += ", " + Count(files, "file") + ", " + std::to_string(bytes) + " bytes";
+  if (files > 0) line += ", " + CountOf(files, "file") + ", " + std::to_string(bytes) + " bytes";
   if (one.reason) line += ", " + one.reason->text + " [" + one.reason->code + "]";
   line += "\n";
   // Of the config's own kernels a diagnostic says it.
@@ -170,7 +167,7 @@ std::string FetchToText(const FetchReport& report) {
           " present, " + std::to_string(totals.failed) + " failed, " +
           std::to_string(totals.skipped) + " skipped";
   if (totals.files > 0) {
-    text += "; " + Count(totals.files, "file") + ", " + std::to_string(totals.bytes) + " bytes";
+    text += "; " + CountOf(totals.files, "file") + ", " + std::to_string(totals.bytes) + " bytes";
   }
   return text + "\n";
 }

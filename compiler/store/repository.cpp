@@ -56,7 +56,8 @@ class Finder {
       const std::string label = label_ = repo + "@" + revision;
       repository_ = OpenRepository(request_.cache, repo);
       if (repository_.empty()) {
-        return Fail("present", "not_found", "`" + label + "` is not in the store" + kFetchHint);
+        return Fail("present", "not_found",
+                    "`" + label + "` is not in the store" + request_.fetch_hint);
       }
       Pass("present", "`" + repo + "` is in the store");
       Reason reason;
@@ -65,7 +66,7 @@ class Finder {
       if (!commit) commit = FindCommit(repository_, revision, comparisons, repo, &reason);
       if (!commit) {
         return Fail("revision", reason.code,
-                    reason.text + (reason.code == "not_found" ? kFetchHint : ""));
+                    reason.text + (reason.code == "not_found" ? request_.fetch_hint : ""));
       }
       Pass("revision", "`" + label + "` is commit " + commit->commit);
       folder_ = commit->folder;

@@ -54,6 +54,7 @@ struct RepositoryRequest {
   /// With a lock: the repository that redirects end at, and its commit, which counts where it is
   /// there, whatever `revision` means by now; "" without one.
   std::string locked_repo = {}, locked_commit = {};
+  std::string fetch_hint = kFetchHint;  // what messages say of a kernel that is not there
   System system;
   std::optional<Capability> capability;  // of the target, where it has one
   /// Why the publisher of another repository, which this one leads to, is not trusted; empty when

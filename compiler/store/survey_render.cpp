@@ -5,15 +5,12 @@
 #include "compiler/plan_json.h"
 #include "compiler/store/folder.h"
 #include "compiler/store/survey.h"
+#include "compiler/words.h"
 
 namespace kernelmap {
 namespace {
 
-std::string Join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + Visible(name);
-  return text;
-}
+std::string Join(const std::vector<std::string>& names) { return Visible(JoinTexts(names)); }
 
 const BuildInfo* Chosen(const CommitInfo& commit) {
   for (const BuildInfo& build : commit.builds) {

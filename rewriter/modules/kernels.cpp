@@ -153,6 +153,7 @@ class Loader {
     request.repo = kernel.origin.repo;
     request.revision = kernel.origin.commit;
     request.label = kernel.ref;
+    request.fetch_hint = "";  // Fix() says how
     request.system = ThisSystem(device_);
     request.distrust = [this](const std::string& repo) { return Distrust(repo); };
     return request;
@@ -194,10 +195,8 @@ class Loader {
     const RepositoryRequest request = Request(kernel);
     RepositoryAnswer answer = FindRepository(request);
     if (!answer.found) {
-      std::string text = answer.reason ? answer.reason->text : "it was not found";
+      const std::string text = answer.reason ? answer.reason->text : "it was not found";
       const std::string code = answer.reason ? answer.reason->code : "not_found";
-      if (text.ends_with(kFetchHint))
-        text.resize(text.size() - std::string_view(kFetchHint).size());
       return Missing{text, code == "not_trusted" ? WhoTrusts(text) : Fix(code)};
     }
     // Another machine has another build of the commit. Where the one that the model was rewritten

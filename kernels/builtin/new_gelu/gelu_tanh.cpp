@@ -13,31 +13,21 @@
 
 #include "kernels/builtin/new_gelu/gelu_tanh_loops.h"
 #include "kernels/common/checks.h"
+#include "kernels/common/elementwise.h"
 #include "kernels/common/stock_backward.h"
 #include "kernels/cpu/parallel.h"
 
 namespace kernelmap {
 namespace {
 
-bool Takes(const at::Tensor& x) {
-  const auto type = x.scalar_type();
-  return HasCpuMemory(x) && (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf);
-}
-
 at::Tensor GeluTanh(const at::Tensor& x) {
-  if (!Takes(x)) return at::gelu(x, "tanh");
-  const at::Tensor dense = x.is_non_overlapping_and_dense() ? x : x.contiguous();
-  at::Tensor out = at::empty_like(dense, dense.options(), at::MemoryFormat::Preserve);
-  const void* from = dense.const_data_ptr();
-  void* to = out.mutable_data_ptr();
+  if (!TakesElements(x)) return at::gelu(x, "tanh");
   static const auto loop = KM_PICK_LOOP(GeluTanhElements);
-  ParallelFor(0, out.numel(), kMathGrain,
-              [&](int64_t begin, int64_t end) { loop(from, to, dense.scalar_type(), begin, end); });
-  return out;
+  return MapElements(x, loop);
 }
 
 at::Tensor GeluTanhBackward(const at::Tensor& grad, const at::Tensor& x, std::array<bool, 1>) {
-  if (!Takes(x) || !Takes(grad)) return at::gelu_backward(grad, x, "tanh");
+  if (!TakesElements(x) || !TakesElements(grad)) return at::gelu_backward(grad, x, "tanh");
   CheckLike("kernelmap::gelu_tanh", "the gradient", grad, "x", x);
   const bool as_it_lies = x.is_non_overlapping_and_dense() && grad.strides() == x.strides();
   const at::Tensor dense = as_it_lies ? x : x.contiguous();
