@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace kernelmap {
@@ -200,6 +201,33 @@ std::vector<OptionInfo> OptionsOf(const Command& command) {
   return infos;
 }
 
+namespace {
+
+// An output that is, under any name, a file that is read: the original would be lost.
+std::string OverwrittenInput(const Args& args) {
+  std::vector<std::string> inputs = args.inputs;
+  for (const auto& input : {args.model, args.inputs_file, args.verified}) {
+    if (input) inputs.push_back(*input);
+  }
+  std::vector<std::string> outputs;
+  for (const auto& output :
+       {std::optional(args.output), args.report, args.depfile, args.lock_output}) {
+    if (output && *output != "-") outputs.push_back(*output);
+  }
+  for (const std::string& output : outputs) {
+    for (const std::string& input : inputs) {
+      std::error_code error;  // of those that are not there
+      if (std::filesystem::is_regular_file(output, error) &&
+          std::filesystem::equivalent(input, output, error)) {
+        return "`" + output + "` would be overwritten, and it is read: name another file";
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 std::optional<Args> ParseArgs(const Command& command, const std::vector<std::string>& words,
                               int* exit_code) {
   Args args;
@@ -227,6 +255,12 @@ std::optional<Args> ParseArgs(const Command& command, const std::vector<std::str
                  std::string(command.name).c_str(),
                  count < command.min_inputs ? "too few" : "too many",
                  std::string(command.usage).c_str());
+    *exit_code = 2;
+    return std::nullopt;
+  }
+  if (const std::string problem = OverwrittenInput(args); !problem.empty()) {
+    std::fprintf(stderr, "kernelmap %s: error: %s\n", std::string(command.name).c_str(),
+                 problem.c_str());
     *exit_code = 2;
     return std::nullopt;
   }

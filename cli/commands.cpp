@@ -9,6 +9,7 @@
 #include "compiler/archive/sites.h"
 #include "compiler/compile.h"
 #include "compiler/html/html.h"
+#include "compiler/torch_build.h"
 
 #ifndef KM_VERSION
 #error "KM_VERSION is the version of this program"
@@ -17,6 +18,12 @@
 namespace kernelmap {
 
 const char* Version() { return KM_VERSION; }
+
+std::string VersionText() {
+  return std::string("kernelmap ") + Version() + "\nbuilt with torch " +
+         std::string(BuiltTorchVersion()) + " for " + std::string(BuiltTorchDevice()) +
+         "; " KM_BUILD "\n";
+}
 
 int RunPlan(const Args& args) {
   std::optional<std::string> config;

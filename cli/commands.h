@@ -25,7 +25,9 @@ int RunMan(const Args& args);
 /// In the order in which --help lists them.
 const std::vector<Command>& Commands();
 
-/// The program's version.
+/// The program's version: "0.1.0".
 const char* Version();
+/// The version, and what the program is built with: a line each.
+std::string VersionText();
 
 }  // namespace kernelmap

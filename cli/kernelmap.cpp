@@ -49,7 +49,7 @@ int Main(int argc, char** argv) {
     return WriteResult("-", Help());
   }
   if (words[0] == "--version") {
-    return WriteResult("-", std::string("kernelmap ") + Version() + "\n");
+    return WriteResult("-", VersionText());
   }
   std::vector<std::string> names;
   for (const Command& command : Commands()) {

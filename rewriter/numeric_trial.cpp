@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "compiler/store/embedded_kernels.h"
 #include "rewriter/error_text.h"
@@ -26,9 +27,14 @@ constexpr size_t kLeastSamples = 3;    // fewer show nothing
 constexpr double kGradientTimes = 10;  // what gradients may err more than results: they are sums
 
 // What is allowed where a kernel's manifest says nothing: |a - b| over max |b|.
+// The kernel says how exact it is. A tolerance with which nothing would be told apart is no word on
+// that: it must not decide what is proved.
 double Tolerance(const Kernel& kernel, at::ScalarType dtype) {
+  constexpr double kCoarsest = 0.05;
   const auto said = kernel.tolerance.find(expr::DTypeName(static_cast<expr::DType>(dtype)));
-  if (said != kernel.tolerance.end()) return said->second;
+  const bool fine =
+      said != kernel.tolerance.end() && said->second >= 0 && said->second <= kCoarsest;
+  if (fine) return said->second;
   return dtype == at::kBFloat16 ? 0.016 : dtype == at::kHalf ? 0.002 : 1e-5;
 }
 
@@ -348,7 +354,10 @@ TrialResult NumericTrials::Try(const PlanEntry& entry, const Kernel& kernel,
       const double allowed = times * Tolerance(kernel, b.scalar_type());
       Difference difference;
       AddDifference({a}, {b}, &difference);
-      const double error = difference.max_rel / allowed;
+      // Of a kernel that says it is exact, any error is too large.
+      const double error = difference.max_rel == 0 ? 0
+                           : allowed == 0          ? std::numeric_limits<double>::infinity()
+                                                   : difference.max_rel / allowed;
       if (error <= result.error) return;
       result.error = error;
       worst = "largest error " + Number(difference.max_rel) + " of the largest " + what +

@@ -170,7 +170,8 @@ bool Decider::VisitLayer(const expr::ModulePath& module, const std::vector<int>&
     // A module that answers to no name is searched without collecting why nothing fits.
     match = matcher_.MatchLayer(frames[0], patterns, all.empty() ? nullptr : &refusal);
     if (!match && !kernel_code.empty()) {
-      if (const auto done = matcher_.MatchLayer(frames[0], kernel_code, nullptr)) {
+      const auto done = matcher_.MatchLayer(frames[0], kernel_code, nullptr);
+      if (done && !(all.empty() && OnlyCalls(frames[0], done->pattern))) {
         SiteCandidate c = NewSite(module, matcher_.patterns()[done->pattern].reference.layer);
         c.site.also = Others(all, c.site.name);
         SetDecision(c, Action::kAlready);
@@ -217,6 +218,9 @@ bool Decider::VisitLayer(const expr::ModulePath& module, const std::vector<int>&
     SetDecision(c, Action::kFallback);
     const PlanEntry* entry = plan_.Find(c.site.name);
     if (c.site.action == Action::kFallback && !(entry && entry->reason)) {
+      if (!frames.empty() && !catalogue_.FindLayer(c.site.name)) {
+        refusal = {"no_reference", "the catalogue has no layer `" + c.site.name + "`", ""};
+      }
       Refuse(c, NoMatchCode(module.object, frames, refusal), refusal.difference);
     }
   }

@@ -55,7 +55,8 @@ void Decider::TakeNumeric(SiteCandidate& c, const std::vector<int>& frames) {
   const bool wanted =
       kernel && entry->guard == "numeric" && options_.trial && c.site.action == Action::kFallback &&
       c.site.reason &&
-      (c.site.reason->code == "different_code" || c.site.reason->code == "other_form");
+      (c.site.reason->code == "different_code" || c.site.reason->code == "other_form" ||
+       c.site.reason->code == "no_reference");
   if (!wanted || frames.empty()) return;
   if (execution_.autocast || execution_.too_large) return;
   std::vector<SiteEdit> edits;

@@ -10,7 +10,10 @@
 namespace kernelmap {
 namespace {
 
-std::string Join(const std::vector<std::string>& names) { return Visible(JoinTexts(names)); }
+std::string Join(std::vector<std::string> names) {
+  for (std::string& name : names) name = Visible(name);
+  return JoinTexts(names);
+}
 
 const BuildInfo* Chosen(const CommitInfo& commit) {
   for (const BuildInfo& build : commit.builds) {

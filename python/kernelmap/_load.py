@@ -18,6 +18,16 @@ def _runtime():
     raise OSError("libkernelmap_runtime.so is not beside the package kernelmap: set KERNELMAP_RUNTIME to its path")
 
 
+def _text(path):
+    """The path as torch's operators take it: in UTF-8."""
+    text = os.fsdecode(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the path {text!r} is not UTF-8, which torch's operators take only") from None
+    return text
+
+
 def load(path, map_location=None, *, trusted_publishers=("kernels-community",), allow_all_kernels=False,
          local_kernels=(), cache=None, on_missing="error"):
     """Loads a TorchScript archive, rewritten by kernelmap or not, as torch.jit.load does.
@@ -37,10 +47,10 @@ def load(path, map_location=None, *, trusted_publishers=("kernels-community",), 
     if isinstance(trusted_publishers, str) or isinstance(local_kernels, (str, os.PathLike)):
         raise TypeError("trusted_publishers and local_kernels are lists")
     torch.ops.load_library(_runtime())
-    path = os.fsdecode(path)
+    path = _text(path)
     for warning in torch.ops.kernelmap.load_kernels(path, list(trusted_publishers), allow_all_kernels,
-                                                    [os.fsdecode(folder) for folder in local_kernels],
-                                                    os.fsdecode(cache or ""), on_missing == "stock"):
+                                                    [_text(folder) for folder in local_kernels],
+                                                    _text(cache or ""), on_missing == "stock"):
         warnings.warn(f"kernelmap: {warning}", stacklevel=2)
     try:
         return torch.jit.load(path, map_location=map_location)

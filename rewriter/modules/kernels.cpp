@@ -10,6 +10,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/contains.h"
+#include "compiler/sha256.h"
+#include "compiler/source.h"
 #include "compiler/store/embedded_kernels.h"
 #include "compiler/store/repository.h"
 #include "rewriter/modules/adapters.h"
@@ -24,6 +26,22 @@ constexpr size_t kMaxKernelsFile = 16 << 20;
 struct Missing {
   std::string why, fix;
 };
+
+// What a library or a repository says, as a message may have it: UTF-8 without control characters.
+std::string Printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t valid = ValidUtf8Prefix(text);
+    for (const char c : text.substr(0, valid)) {
+      const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+      out += control ? "\\x" + ToHex({&c, 1}) : std::string(1, c);
+    }
+    if (valid == text.size()) break;
+    out += "\\x" + ToHex(text.substr(valid, 1));
+    text.remove_prefix(valid + 1);
+  }
+  return out;
+}
 
 // The text of adapters.json; "" where the archive has none, or is none.
 std::string ReadKernelsFile(const std::string& path) {
@@ -113,7 +131,7 @@ class Loader {
 
  private:
   [[noreturn]] static void Refuse(const EmbeddedKernel& kernel, const Missing& missing) {
-    TORCH_CHECK(false, "kernel `", kernel.ref, "`: ", missing.why, "; ", missing.fix);
+    TORCH_CHECK(false, "kernel `", kernel.ref, "`: ", Printable(missing.why), "; ", missing.fix);
   }
 
   std::optional<Missing> NotTrusted(const EmbeddedKernel& kernel) const {
@@ -253,8 +271,8 @@ class Loader {
         Refuse(kernel, {"its stock code: " + torchscript::CompilerMessage(error), missing.fix});
       }
     }
-    warnings_.push_back("stock code stands for kernel `" + kernel.ref + "`: " + missing.why + "; " +
-                        missing.fix);
+    warnings_.push_back("stock code stands for kernel `" + kernel.ref +
+                        "`: " + Printable(missing.why) + "; " + missing.fix);
   }
 
   const LoadOptions& options_;
@@ -264,9 +282,10 @@ class Loader {
 };
 
 std::vector<std::string> LoadDeclared(const EmbeddedKernels& kernels, const LoadOptions& options) {
+  const bool stock = options.on_missing == LoadOptions::OnMissing::kStock;
   for (const std::string& folder : options.local_kernels) {
     std::error_code error;
-    TORCH_CHECK(std::filesystem::is_directory(folder, error), "no folder `", folder,
+    TORCH_CHECK(stock || std::filesystem::is_directory(folder, error), "no folder `", folder,
                 "`, which is named for local kernels");
   }
   if (kernels.kernels.empty()) return {};

@@ -24,7 +24,7 @@ torch.set_num_threads(1)
 torch.set_grad_enabled(False)
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")}
-ENVIRONMENT["OMP_NUM_THREADS"] = "1"
+ENVIRONMENT |= {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
 
 
 def model(name):

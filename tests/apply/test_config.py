@@ -77,6 +77,18 @@ class Config(km.Case):
         self.assertEqual(set(self.fallbacks(report).values()), {"python_only"})
         self.assertEqual(len(report["sites"]), 5)
 
+    def test_the_original_is_not_overwritten(self):
+        model, config = self.save(FloatInput(OwnRMSNorm)), self.config(ONLY_NORMS)
+        link = self.folder / "link.pt"
+        link.symlink_to(model)
+        before = model.read_bytes()
+        for arguments in (["-o", model], ["-o", link], ["-o", self.folder / "out.pt", "--report", model],
+                          ["-o", config]):
+            done = km.run("apply", config, model, *arguments)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn("would be overwritten", done.stderr)
+            self.assertEqual(model.read_bytes(), before)
+
     def test_gemma_is_not_llama(self):
         for name in ("gemma", "gemma.bf16"):
             report = self.apply(km.model(name), config=self.config(ONLY_NORMS))

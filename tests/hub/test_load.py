@@ -263,6 +263,18 @@ class HubTest(unittest.TestCase):
                 x = torch.randn(shape)
                 torch.testing.assert_close(loaded(x), Net()(x))
 
+    IMPLEMENTS = '''[[kernel.implements]]
+layer = "SiluAndMul"
+references = ["slices"]
+source = """
+def forward(x: Tensor) -> Tensor:
+    d = x.shape[-1] // 2
+    out = torch.empty(x.shape[:-1] + (d,), dtype=x.dtype, device=x.device)
+    ops.silu_and_mul(out, x)
+    return out
+"""
+'''
+
     def bound(self, name, text):
         """A config that maps `name` to that of a local kernel with a binding of its own."""
         folder = self.root / "bound"
@@ -318,6 +330,72 @@ class HubTest(unittest.TestCase):
         done = km.run("verify", self.traced, self.traced, "--local-kernel", "/nonexistent")
         self.assertEqual(done.code, 2, done)
         self.assertIn("/nonexistent", done.stderr)
+        self.load(self.traced, local_kernels=["/nonexistent"], on_missing="stock")
+
+    def test_paths_and_messages_that_are_not_utf8(self):
+        with self.assertRaisesRegex(ValueError, "is not UTF-8"):
+            self.load(self.traced, local_kernels=[b"/nonexistent\xff"])
+        folder, library = self.root / "needs", self.root / "needs.so"
+        data = pathlib.Path(sample.ONE).read_bytes()
+        self.assertIn(b"libc10.so", data)
+        library.write_bytes(data.replace(b"libc10.so", b"lib\xff\x1b0.so"))
+        sample.make_folder(folder, library)
+        config = self.write("needs.toml",
+                            f'use_local_kernel = true\n[kernel_mapping]\nSiluAndMul = "{folder}:SiluAndMul"\n')
+        self.apply(config, self.traced, self.root / "needs.pt")
+        done = sample.python(f"""
+            import warnings, kernelmap, sample
+            with warnings.catch_warnings(record=True) as seen:
+                model = kernelmap.load({str(self.root / "needs.pt")!r}, local_kernels=[{str(folder)!r}], on_missing="stock")
+            print([str(w.message) for w in seen], model(sample.IDS).shape)
+        """)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(r"lib\\xff\\x1b0.so", done.stdout)
+
+    def test_a_layer_of_a_layer_is_one_site(self):
+        class Only(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.act = sample.SiluAndMul()
+
+            def forward(self, x):
+                return self.act(x)
+
+        stock, out, again = self.root / "only.pt", self.root / "only.out.pt", self.root / "only.again.pt"
+        torch.jit.save(torch.jit.trace(Only(), torch.ones(2, 8)), str(stock))
+        config = self.write("only.toml", CONFIG + '[model]\ninputs = ["float32"]\n')
+        self.assertEqual([s["path"] for s in self.apply(config, stock, out)["sites"]], ["act"])
+        sites = self.apply(config, out, again)["sites"]
+        self.assertEqual([(s["path"], s["action"]) for s in sites], [("act", "already")])
+
+    def test_a_name_that_no_reference_is_known_of(self):
+        class MyThing(sample.SiluAndMul):
+            pass
+
+        model = sample.Gated()
+        model.act = MyThing()
+        stock = sample.save(model, self.root / "thing.pt")
+        config = self.write("thing.toml", CONFIG.replace("SiluAndMul =", "MyThing ="))
+        [site] = self.apply(config, stock, self.root / "thing.out.pt")["sites"]
+        self.assertEqual((site["reason"]["code"], site["reason"]["difference"]),
+                         ("no_reference", "the catalogue has no layer `MyThing`"))
+
+    def test_a_tolerance_decides_nothing_by_itself(self):
+        class SiluAndMul(sample.SiluAndMul):
+            def forward(self, x):
+                d = x.shape[-1] // 2
+                return torch.nn.functional.silu(x[..., :d]) * x[..., d:] * 1.5
+
+        model = sample.Gated()
+        model.act = SiluAndMul()
+        stock = sample.save(model, self.root / "times.pt")
+        for tolerance in "nan", "inf", "-1.0", "1e6", "0.0", "1e-5":
+            config = self.bound("SiluAndMul", 'repo = "any/name"\n[[kernel]]\nname = "SiluAndMul"\n'
+                                f'tolerance = {{ float32 = {tolerance} }}\n' + self.IMPLEMENTS)
+            config.write_text(config.read_text().replace(
+                '= "', '= { guard = "numeric", kernel = "').replace('SiluAndMul"\n', 'SiluAndMul" }\n'))
+            [site] = self.apply(config, stock, self.root / "times.out.pt")["sites"]
+            self.assertIn((site["reason"] or {}).get("code"), ("different_result", "bad_metadata"), (tolerance, site))
 
     def test_a_binding_that_does_not_fit(self):
         def problem(text):
