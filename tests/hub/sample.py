@@ -3,11 +3,13 @@
 import base64
 import hashlib
 import json
+import multiprocessing
 import os
 import pathlib
 import platform
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 import torch
@@ -184,3 +186,25 @@ def python(code, home=None, **environment):
     env = {**os.environ, "HF_HOME": str(home or "/nonexistent"), **environment}
     return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120,
                           check=False, env=env, cwd=os.path.dirname(os.path.abspath(__file__)))
+
+
+def forked(code, home=None, **environment):
+    """As python(), in a copy of this process, which has torch already: for tests whose own process loads no kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        texts = [pathlib.Path(folder, name) for name in ("stdout", "stderr")]
+        process = multiprocessing.get_context("fork").Process(
+            target=_run, args=(textwrap.dedent(code), texts, {"HF_HOME": str(home or "/nonexistent"), **environment}))
+        process.start()
+        process.join(120)
+        if process.is_alive():
+            process.kill()
+            raise TimeoutError(code)
+        return subprocess.CompletedProcess("", process.exitcode, *(text.read_text() for text in texts))
+
+
+def _run(code, texts, environment):
+    for descriptor, text in enumerate(texts, 1):
+        os.dup2(os.open(text, os.O_WRONLY | os.O_CREAT), descriptor)
+    os.environ.update(environment)
+    torch.set_grad_enabled(True)
+    exec(code, {"__name__": "__main__"})

@@ -44,7 +44,7 @@ class MissingTest(unittest.TestCase):
         prelude = (f"import kernelmap, torch, warnings\nOUT = {str(self.out)!r}\n"
                    f"STOCK = torch.jit.load({str(self.stock)!r})\nIDS = torch.arange(16).reshape(2, 8)\n"
                    "TRUST = {'trusted_publishers': ['some-org']}\n")
-        return sample.python(prelude + code, self.home if home is None else home, **environment)
+        return sample.forked(prelude + code, self.home if home is None else home, **environment)
 
     def assert_fails(self, message, options="**TRUST", home=None, before="", **environment):
         done = self.python(f"{before}\nkernelmap.load(OUT, {options})", home, **environment)
