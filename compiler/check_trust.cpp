@@ -3,6 +3,7 @@
 
 #include "compiler/check.h"
 #include "compiler/compile.h"
+#include "compiler/suggest.h"
 
 namespace kernelmap {
 
@@ -16,9 +17,12 @@ void CheckTrust(const Config& config, Diagnostics* diagnostics) {
         !reported.insert(publisher).second) {
       return;
     }
+    // To trust a publisher whose name looks like that of one who is trusted is a mistake, or worse.
+    const std::string near = DidYouMean(publisher, config.trusted_publishers.value);
     diagnostics->Report<Diag::UntrustedPublisher>(candidate.span, publisher)
-        .Help(
-            "add it to `trusted_publishers`, or write `trust_remote_code = true` beside this one");
+        .Help(!near.empty() ? near
+                            : "add it to `trusted_publishers`, or write `trust_remote_code = true` "
+                              "beside this one");
   });
 }
 

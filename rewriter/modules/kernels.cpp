@@ -28,7 +28,8 @@ struct Missing {
 };
 
 // What a library or a repository says, as a message may have it: UTF-8 without control characters.
-std::string Printable(std::string_view text) {
+// (Printable of compiler/display.h would link utf8proc to every program that loads models.)
+std::string Escaped(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const size_t valid = ValidUtf8Prefix(text);
@@ -131,7 +132,7 @@ class Loader {
 
  private:
   [[noreturn]] static void Refuse(const EmbeddedKernel& kernel, const Missing& missing) {
-    TORCH_CHECK(false, "kernel `", kernel.ref, "`: ", Printable(missing.why), "; ", missing.fix);
+    TORCH_CHECK(false, "kernel `", kernel.ref, "`: ", Escaped(missing.why), "; ", missing.fix);
   }
 
   std::optional<Missing> NotTrusted(const EmbeddedKernel& kernel) const {
@@ -272,7 +273,7 @@ class Loader {
       }
     }
     warnings_.push_back("stock code stands for kernel `" + kernel.ref +
-                        "`: " + Printable(missing.why) + "; " + missing.fix);
+                        "`: " + Escaped(missing.why) + "; " + missing.fix);
   }
 
   const LoadOptions& options_;
