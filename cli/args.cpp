@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "compiler/display.h"
+
 namespace kernelmap {
 namespace {
 
@@ -104,6 +106,7 @@ void AddOption(Option option, CLI::App* app, Args* args) {
       app->add_option_function<std::string>(
           "--lock",
           [args](const std::string& file) {
+            if (file.empty()) throw CLI::ValidationError("--lock", "the name of a file is empty");
             args->locked = true;
             args->lock_file = file;
           },
@@ -203,8 +206,9 @@ std::vector<OptionInfo> OptionsOf(const Command& command) {
 
 namespace {
 
-// An output that is, under any name, a file that is read: the original would be lost.
-std::string OverwrittenInput(const Args& args) {
+// An output that is, under any name, a file that is read: the original would be lost. Only `apply`
+// may be told to put the rewritten model in the model's place.
+std::string OverwrittenInput(const Command& command, const Args& args) {
   std::vector<std::string> inputs = args.inputs;
   for (const auto& input : {args.model, args.inputs_file, args.verified}) {
     if (input) inputs.push_back(*input);
@@ -215,7 +219,10 @@ std::string OverwrittenInput(const Args& args) {
     if (output && *output != "-") outputs.push_back(*output);
   }
   for (const std::string& output : outputs) {
-    for (const std::string& input : inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const std::string& input = inputs[i];
+      const bool is_model = i + 1 == args.inputs.size();
+      if (command.name == "apply" && is_model && output == args.output) continue;
       std::error_code error;  // of those that are not there
       if (std::filesystem::is_regular_file(output, error) &&
           std::filesystem::equivalent(input, output, error)) {
@@ -244,7 +251,7 @@ std::optional<Args> ParseArgs(const Command& command, const std::vector<std::str
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "kernelmap %s: error: %s\nhelp: kernelmap %s\n",
-                 std::string(command.name).c_str(), error.what(),
+                 std::string(command.name).c_str(), Printable(error.what()).c_str(),
                  std::string(command.usage).c_str());
     *exit_code = 2;
     return std::nullopt;
@@ -258,9 +265,9 @@ std::optional<Args> ParseArgs(const Command& command, const std::vector<std::str
     *exit_code = 2;
     return std::nullopt;
   }
-  if (const std::string problem = OverwrittenInput(args); !problem.empty()) {
+  if (const std::string problem = OverwrittenInput(command, args); !problem.empty()) {
     std::fprintf(stderr, "kernelmap %s: error: %s\n", std::string(command.name).c_str(),
-                 problem.c_str());
+                 Printable(problem).c_str());
     *exit_code = 2;
     return std::nullopt;
   }

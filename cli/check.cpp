@@ -10,6 +10,7 @@
 #include "compiler/archive/check_model.h"
 #include "compiler/archive/file.h"
 #include "compiler/compile.h"
+#include "compiler/display.h"
 #include "compiler/lock.h"
 #include "compiler/words.h"
 
@@ -68,8 +69,8 @@ std::string Summary(const Findings& findings, const std::vector<std::string>& fi
   if (!findings.failures.empty()) return "";
   const std::string what = files.size() > 1       ? CountOf(files.size(), "config")
                            : files.front() == "-" ? "<stdin>"
-                                                  : files.front();
-  return what + ": fine" + (model.empty() ? "" : " for " + model) + ", " +
+                                                  : Printable(files.front());
+  return what + ": fine" + (model.empty() ? "" : " for " + Printable(model)) + ", " +
          CountOf(findings.names, "name") + " mapped\n";
 }
 

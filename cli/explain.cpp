@@ -15,6 +15,7 @@
 #include "compiler/catalogue.h"
 #include "compiler/compile.h"
 #include "compiler/diagnostics.h"
+#include "compiler/display.h"
 #include "compiler/plan_json.h"
 #include "compiler/reasons.h"
 #include "compiler/suggest.h"
@@ -97,12 +98,12 @@ std::string ExampleText(std::string_view code) {
 }
 
 std::string EntryText(const PlanEntry& entry, const Target& target) {
-  std::string text = entry.name + " for " + TargetText(target) + ": ";
+  std::string text = Printable(entry.name) + " for " + TargetText(target) + ": ";
   if (entry.kernel) {
-    text += entry.kernel->ref + "\n";
+    text += Printable(entry.kernel->ref) + "\n";
   } else {
     text += std::string(entry.decision == Decision::kDisabled ? "disabled" : "stock code") + ", " +
-            entry.reason->text + " [" + entry.reason->code + "]\n";
+            Printable(entry.reason->text) + " [" + entry.reason->code + "]\n";
   }
   return text + TraceToText(entry.trace);
 }
@@ -157,8 +158,8 @@ int ExplainWord(const std::optional<std::string>& config, const std::string& wor
   const std::string likely = tree ? LikelyPath(*tree, plan, word) : "";
   const bool may_be_name = config && !args.model && word.find('.') == std::string::npos;
   if (likely.empty() && (may_be_name || BuiltinCatalogue().FindLayer(word))) {
-    return WriteResult(args.output, word + ": stock code, " + std::string(ReasonText("no_entry")) +
-                                        " [no_entry]\n");
+    return WriteResult(args.output, Printable(word) + ": stock code, " +
+                                        std::string(ReasonText("no_entry")) + " [no_entry]\n");
   }
   return Unknown(word, plan, likely, args.model);
 }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/line_diff.h"
 #include "cli/output.h"
+#include "compiler/display.h"
 #include "compiler/document.h"
 #include "compiler/toml_format.h"
 
@@ -65,17 +66,18 @@ int FormatOne(const std::string& path, const Args& args) {
   if (!result) return exit_code;
   const bool same = *result == original;
   if (args.fmt.diff && !same) {
-    if (const int code = WriteResult("-", LineDiff(name, original, *result))) return code;
+    if (const int code = WriteResult("-", LineDiff(Printable(name), original, *result)))
+      return code;
   }
   if (args.fmt.check) {
-    if (!same && !args.fmt.diff) WriteResult("-", name + ": not formatted\n");
+    if (!same && !args.fmt.diff) WriteResult("-", Printable(name) + ": not formatted\n");
     return same ? 0 : 1;
   }
   if (args.fmt.diff) return 0;
   if (path == "-") return WriteResult("-", *result);
   if (same) return 0;
   if (const int code = Replace(path, *result)) return code;
-  return WriteResult("-", name + ": formatted\n");
+  return WriteResult("-", Printable(name) + ": formatted\n");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "compiler/compile.h"
+#include "compiler/display.h"
 #include "compiler/languages.h"
 #include "compiler/store/cache.h"
 #include "compiler/store/cache_path.h"
@@ -97,7 +98,7 @@ int RunKernels(const Args& args) {
   } else if (action == "info") {
     text = SurveyToText(*info, *target);
   } else {
-    for (const std::string& problem : problems) text += problem + "\n";
+    for (const std::string& problem : problems) text += Printable(problem) + "\n";
     size_t builds = 0;
     for (const CommitInfo& commit : info->commits) builds += commit.builds.size();
     text += std::to_string(builds) + (builds == 1 ? " build, " : " builds, ") +

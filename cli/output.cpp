@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -15,6 +16,7 @@
 #include <system_error>
 #include <thread>
 
+#include "compiler/display.h"
 #include "compiler/write_all.h"
 
 namespace kernelmap {
@@ -170,7 +172,13 @@ void PrintDiagnostics(const std::vector<Diagnostic>& diagnostics) {
 }
 
 int UsageError(const std::string& message) {
-  std::fprintf(stderr, "kernelmap: error: %s\n", message.c_str());
+  // What is quoted may hold ends of lines; only the help is a line of its own, and it comes last.
+  const size_t help = std::min(message.rfind("\nhelp: "), message.size());
+  std::string text = Printable(std::string_view(message).substr(0, help));
+  if (help < message.size()) {
+    text += "\n" + Printable(std::string_view(message).substr(help + 1));
+  }
+  std::fprintf(stderr, "kernelmap: error: %s\n", text.c_str());
   return 2;
 }
 

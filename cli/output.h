@@ -47,7 +47,8 @@ void ExitOnInterrupt();
 /// Interrupts wait until the program that takes this one's place calls ExitOnInterrupt.
 void HoldInterrupts();
 
-/// "kernelmap: error: …" to standard error. Returns 2.
+/// "kernelmap: error: …" to standard error, Printable; after it "\nhelp: …", where the message ends
+/// so. Returns 2.
 int UsageError(const std::string& message);
 
 }  // namespace kernelmap

@@ -1,5 +1,4 @@
 // kernelmap report: a report or plan that was written as JSON, for people.
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "compiler/diff/side.h"
-#include "compiler/display.h"
 #include "compiler/html/errors.h"
 #include "compiler/html/html.h"
 
@@ -45,29 +43,18 @@ std::optional<Side> ReadAny(const Node& root, Diagnostics* diagnostics) {
   return std::nullopt;
 }
 
-// Nothing in a file steers the terminal.
-std::string PrintableLines(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size() - 1);
-    shown += Printable(text.substr(0, end)) + "\n";
-    text.remove_prefix(end + 1);
-  }
-  return shown;
-}
-
 std::string Render(const Report& report, const SiteErrors& errors, const std::string& format) {
   if (format == "json") return ReportToJson(report);
   if (format == "markdown") return ReportToMarkdown(report);
   if (format == "html") return ReportToHtml(report, errors);
-  return PrintableLines(ReportToText(report));
+  return ReportToText(report);
 }
 
 std::string Render(const Plan& plan, const std::string& format) {
   if (format == "json") return PlanToJson(plan);
   if (format == "markdown") return PlanToMarkdown(plan);
   if (format == "html") return PlanToHtml(plan);
-  return PrintableLines(PlanToText(plan));
+  return PlanToText(plan);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cli/rewriter_commands.h"
 #include "compiler/archive/check_model.h"
 #include "compiler/archive/file.h"
+#include "compiler/display.h"
 #include "compiler/html/html.h"
 #include "compiler/words.h"
 #include "rewriter/apply.h"
@@ -21,8 +22,8 @@ namespace {
 
 int PrintError(const ApplyError& error) {
   const std::string code = error.code.empty() ? "" : "[" + error.code + "]";
-  std::fprintf(stderr, "%s: error%s: %s\n", error.file.c_str(), code.c_str(),
-               error.message.c_str());
+  std::fprintf(stderr, "%s: error%s: %s\n", Printable(error.file).c_str(), code.c_str(),
+               PrintableLines(error.message).c_str());
   return error.usage ? 2 : 1;
 }
 
@@ -177,7 +178,8 @@ int RunVerify(const Args& args) {
   if (outcome.error) return PrintError(*outcome.error);
   const VerifyResult& result = *outcome.result;
   const int code =
-      WriteResult(args.output, args.format == "json" ? VerifyToJson(result) : VerifyToText(result));
+      WriteResult(args.output, args.format == "json" ? VerifyToJson(result)
+                                                     : PrintableLines(VerifyToText(result)));
   return code ? code : result.ok ? 0 : 1;
 }
 
@@ -189,8 +191,9 @@ int RunBench(const Args& args) {
   options.kernels = args.kernels;
   const BenchOutcome outcome = Bench(args.inputs[0], args.inputs[1], options);
   if (outcome.error) return PrintError(*outcome.error);
-  return WriteResult(args.output, args.format == "json" ? BenchToJson(*outcome.result)
-                                                        : BenchToText(*outcome.result));
+  return WriteResult(args.output, args.format == "json"
+                                      ? BenchToJson(*outcome.result)
+                                      : PrintableLines(BenchToText(*outcome.result)));
 }
 
 const std::vector<Command>& RewriteCommands() {

@@ -7,11 +7,38 @@
 #include <utility>
 
 #include "compiler/bind.h"
+#include "compiler/contains.h"
 #include "compiler/document.h"
 #include "compiler/embedded.h"
 
 namespace kernelmap {
 namespace {
+
+constexpr double kMaxTolerance = 0.05;
+const std::vector<std::string> kDevices = {"cpu", "cuda", "rocm",   "mps",
+                                           "xpu", "npu",  "neuron", "tpu"};
+const std::vector<std::string> kDtypes = {"float32", "bfloat16", "float16", "float64"};
+
+// "name(...) -> ..." with brackets that match.
+bool IsSchema(std::string_view text) {
+  const size_t open =
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+  if (open == 0 || open == text.npos || text[open] != '(') return false;
+  std::string closing;
+  size_t parameters = 0;  // where they end
+  for (size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) < 0x20) return false;
+    if (c == '(' || c == '[') closing += c == '(' ? ')' : ']';
+    if (c != ')' && c != ']') continue;
+    if (closing.empty() || closing.back() != c) return false;
+    closing.pop_back();
+    if (closing.empty() && parameters == 0) parameters = i + 1;
+  }
+  constexpr std::string_view kReturns = " -> ";
+  return closing.empty() && parameters > 0 && text.substr(parameters).starts_with(kReturns) &&
+         text.size() > parameters + kReturns.size();
+}
 
 // How one key of a table is taken.
 struct Key {
@@ -72,7 +99,7 @@ class Binder {
     Binding binding;
     BindTable(root, "a binding",
               {Text("repo", &binding.repo, true),
-               Texts("ops", &binding.ops),
+               {"ops", [&](const Member& member) { binding.ops = BindOps(member); }},
                {"python_only",
                 [&](const Member& member) {
                   BindTables(member, diagnostics_, [&](const Node& table) {
@@ -81,9 +108,8 @@ class Binder {
                 }},
                {"kernel",
                 [&](const Member& member) {
-                  BindTables(member, diagnostics_, [&](const Node& table) {
-                    binding.kernels.push_back(BindKernel(table));
-                  });
+                  BindTables(member, diagnostics_,
+                             [&](const Node& table) { AddKernel(table, &binding); });
                 }}},
               diagnostics_);
     return binding;
@@ -115,31 +141,78 @@ class Binder {
     return only;
   }
 
+  Key Words(std::string name, const std::vector<std::string>& words,
+            std::vector<std::string>* texts) {
+    return {std::move(name), [this, &words, texts](const Member& member) {
+              if (!IsKind(member.value, Node::Kind::kArray, member.key, "a list of strings",
+                          diagnostics_)) {
+                return;
+              }
+              for (const Node& item : member.value.items) {
+                auto word = BindWord(item, member.key, words, diagnostics_);
+                if (word) texts->push_back(std::move(*word));
+              }
+            }};
+  }
+
+  // Schemas; whether their types are known shows when the library is loaded.
+  std::vector<std::string> BindOps(const Member& member) {
+    std::vector<std::string> ops = BindTexts(member, diagnostics_);
+    for (const Node& item : member.value.items) {
+      if (!item.Is(Node::Kind::kString) || IsSchema(item.text)) continue;
+      diagnostics_->Report<Diag::UnknownValue>(item.span, item.text, member.key)
+          .Help("a schema is like `norm(Tensor x, float eps) -> Tensor`");
+    }
+    return ops;
+  }
+
+  // A tolerance past the bound would let anything pass for the layer.
+  std::map<std::string, double> BindTolerance(const Member& member) {
+    auto numbers =
+        BindNumbers<double>(member, Node::Kind::kFloat, "a number with a fraction", diagnostics_);
+    for (const Member& item : member.value.members) {
+      if (!Contains(kDtypes, item.key)) {
+        ReportUnknownKey(item, "`tolerance`", kDtypes, diagnostics_);
+      } else if (item.value.Is(Node::Kind::kFloat) &&
+                 !(item.value.number >= 0 && item.value.number <= kMaxTolerance)) {
+        diagnostics_->Report<Diag::WrongType>(item.value.span, item.key, "a number from 0 to 0.05",
+                                              diagnostics_->source()->Slice(item.value.span));
+      }
+    }
+    return numbers;
+  }
+
+  void AddKernel(const Node& table, Binding* binding) {
+    BoundKernel bound = BindKernel(table);
+    const Member* name = table.Find("name");
+    if (name && !bound.kernel.name.empty() && binding->Find(bound.kernel.name)) {
+      diagnostics_->Report<Diag::TwiceInReport>(name->value.span, bound.kernel.name, "a binding");
+    }
+    binding->kernels.push_back(std::move(bound));
+  }
+
   BoundKernel BindKernel(const Node& table) {
     BoundKernel bound;
     Kernel& kernel = bound.kernel;
     kernel.deterministic = false;
-    BindTable(table, "`kernel`",
-              {Text("name", &kernel.name, true),
-               Text("summary", &kernel.summary),
-               Texts("devices", &kernel.devices),
-               Texts("dtypes", &kernel.dtypes),
-               Flag("backward", &bound.backward),
-               Flag("torch_compile", &bound.torch_compile),
-               Flag("deterministic", &kernel.deterministic),
-               Flag("untested", &bound.untested),
-               {"tolerance",
-                [&](const Member& member) {
-                  kernel.tolerance = BindNumbers<double>(member, Node::Kind::kFloat,
-                                                         "a number with a fraction", diagnostics_);
-                }},
-               {"implements",
-                [&](const Member& member) {
-                  BindTables(member, diagnostics_, [&](const Node& item) {
-                    kernel.implementations.push_back(BindImplementation(item));
-                  });
-                }}},
-              diagnostics_);
+    BindTable(
+        table, "`kernel`",
+        {Text("name", &kernel.name, true),
+         Text("summary", &kernel.summary),
+         Words("devices", kDevices, &kernel.devices),
+         Words("dtypes", kDtypes, &kernel.dtypes),
+         Flag("backward", &bound.backward),
+         Flag("torch_compile", &bound.torch_compile),
+         Flag("deterministic", &kernel.deterministic),
+         Flag("untested", &bound.untested),
+         {"tolerance", [&](const Member& member) { kernel.tolerance = BindTolerance(member); }},
+         {"implements",
+          [&](const Member& member) {
+            BindTables(member, diagnostics_, [&](const Node& item) {
+              kernel.implementations.push_back(BindImplementation(item));
+            });
+          }}},
+        diagnostics_);
     return bound;
   }
 

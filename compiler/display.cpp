@@ -82,4 +82,15 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
+std::string PrintableLines(std::string_view text) {
+  std::string printable;
+  while (true) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    printable += Printable(text.substr(0, end));
+    if (end == text.size()) return printable;
+    printable += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace kernelmap

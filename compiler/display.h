@@ -23,4 +23,7 @@ Cell NextCell(std::string_view text);
 /// All of a text, cell by cell, on one line: tabs and ends of lines are `\t`, `\r` and `\n`.
 std::string Printable(std::string_view text);
 
+/// A text of several lines, each Printable; the ends of the lines stay.
+std::string PrintableLines(std::string_view text);
+
 }  // namespace kernelmap

@@ -9,12 +9,34 @@
 namespace kernelmap {
 namespace {
 
+// A character of several bytes that a terminal takes as a command: controls, marks of direction,
+// line separators (U+0080 to U+009F, U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F). 0 for
+// others.
+unsigned Steering(std::string_view text) {
+  const auto byte = [&](size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  if (byte(0) == 0xC2) return byte(1) <= 0x9F ? byte(1) : 0;
+  if (byte(0) != 0xE2 || (byte(1) != 0x80 && byte(1) != 0x81)) return 0;
+  const unsigned c = 0x2000 + ((byte(1) & 1) << 6) + (byte(2) & 0x3F);
+  const bool steers =
+      (0x200B <= c && c <= 0x200F) || (0x2028 <= c && c <= 0x202E) || (0x2060 <= c && c <= 0x206F);
+  return steers ? c : 0;
+}
+
 void AppendQuoted(std::string_view text, std::string* out) {
   static constexpr char kHex[] = "0123456789abcdef";
   out->push_back('"');
   while (!text.empty()) {
     const size_t valid = ValidUtf8Prefix(text);
-    for (const char c : text.substr(0, valid)) {
+    for (size_t i = 0; i < valid; ++i) {
+      const char c = text[i];
+      if (const unsigned code = Steering(text.substr(i, valid - i))) {
+        *out += "\\u";
+        for (int shift = 12; shift >= 0; shift -= 4) out->push_back(kHex[(code >> shift) & 0xF]);
+        i += code < 0x100 ? 1 : 2;
+        continue;
+      }
       switch (c) {
         case '"':
           *out += "\\\"";

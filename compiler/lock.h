@@ -31,12 +31,16 @@ struct LockedKernel {
   std::string reason;               // why there are no builds for any target; "" when there are
   Span span, commit_span;           // in a lock that was read
   std::map<size_t, std::string> missing;  // targets without a build, and why; not in a file
+  std::string why;                        // `reason` in a sentence; of refused kernels
 };
 
 struct Lock {
-  std::string config;                 // the file name of the config it is for; "" when not known
+  /// The file name of the config it is for; "" for one from standard input. Nothing: not said.
+  std::optional<std::string> config;
   std::vector<Target> targets;        // their modes mean nothing: a lock is for all
   std::vector<LockedKernel> kernels;  // sorted
+  /// Kernels that the store was not asked for: not trusted, or turned off. Not in a file.
+  std::vector<LockedKernel> refused;
   bool python = false;  // it is the Python library's kernels.lock, which knows commits alone
   std::shared_ptr<const Source> source;  // of a lock that was read
   Span span;                             // of the list of kernels

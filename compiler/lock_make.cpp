@@ -26,7 +26,11 @@ LockedKernel FromAnswer(const StoreRequest& request, const StoreAnswer& answer, 
     kernel.kernel = request.ref.repo;
     kernel.revision = request.revision;
   }
-  if (const std::optional<KernelUse>& use = answer.kernel ? answer.kernel : answer.unusable) {
+  // A build that is there but whose code is for Python alone is locked; a damaged one is not.
+  const bool broken = answer.reason && answer.reason->code == "bad_metadata";
+  const std::optional<KernelUse>& use =
+      answer.kernel || broken ? answer.kernel : answer.unusable;
+  if (use) {
     kernel.repo = use->repo.value_or("");
     kernel.commit = use->revision.value_or("");
     kernel.builds.push_back({use->variant.value_or(""), use->digest.value_or(""), {target}, {}});
@@ -58,6 +62,21 @@ void Add(LockedKernel kernel, std::vector<LockedKernel>* kernels) {
     } else if (at->targets.back() != build.targets.front()) {
       at->targets.push_back(build.targets.front());  // targets come in their order
     }
+  }
+}
+
+// Notes the candidates of an entry that the store was not asked for.
+void AddRefused(const PlanEntry& entry, size_t target, std::vector<LockedKernel>* refused) {
+  for (const RefusedCandidate& one : entry.refused) {
+    const std::string& code = one.reason.code;
+    if (one.repo.empty() || (code != "not_trusted" && code != "disabled")) continue;
+    LockedKernel kernel;
+    kernel.kernel = one.repo;
+    kernel.revision = one.revision;
+    kernel.reason = code;
+    kernel.why = one.reason.text;
+    kernel.missing[target] = code;
+    Add(std::move(kernel), refused);
   }
 }
 
@@ -99,7 +118,7 @@ Store LockedStore(const Store& store, const Lock& lock) {
 Lock MakeLock(const Config& config, const Environment& environment,
               const std::vector<Target>& targets, const Lock* locked) {
   Lock lock;
-  if (config.source->name() != "<stdin>") lock.config = config.source->BaseName();
+  lock.config = config.source->name() == "<stdin>" ? "" : config.source->BaseName();
   lock.targets = targets;
   for (size_t i = 0; i < targets.size(); ++i) {
     Target target = targets[i];
@@ -108,9 +127,15 @@ Lock MakeLock(const Config& config, const Environment& environment,
         RecordingStore(locked ? LockedStore(found, *locked) : found, i, &lock.kernels);
     for (const char* mode : kModes) {
       target.mode = mode;
-      Resolve(&config, target, environment, store);
+      for (const PlanEntry& entry : Resolve(&config, target, environment, store).entries) {
+        AddRefused(entry, i, &lock.refused);
+      }
     }
   }
+  // Of a redirect to a publisher that is not trusted the store was asked.
+  std::erase_if(lock.refused, [&](const LockedKernel& kernel) {
+    return std::binary_search(lock.kernels.begin(), lock.kernels.end(), kernel, Before);
+  });
   return lock;
 }
 
@@ -119,7 +144,7 @@ std::string LockToJson(const Lock& lock) {
   json.BeginObject();
   json.Key("format").String("kernelmap-lock/1");
   json.Key("config");
-  WriteText(lock.config, &json);
+  WriteText(lock.config.value_or(""), &json);
   json.Key("targets").BeginArray();
   for (const Target& target : lock.targets) {
     json.BeginObject();

@@ -1,6 +1,7 @@
 // Reading lock files: ours, and the Python library's.
 #include <unistd.h>
 
+#include <map>
 #include <utility>
 
 #include "compiler/lock.h"
@@ -8,6 +9,8 @@
 
 namespace kernelmap {
 namespace {
+
+constexpr size_t kMaxLockTargets = 1000;
 
 class Reader {
  public:
@@ -56,6 +59,8 @@ class Reader {
     if (capability && capability->value.Is(Node::Kind::kString)) {
       target.capability =
           ParseCapability(SubText::OfString(capability->value), target.device, diagnostics_);
+    } else if (capability && !capability->value.Is(Node::Kind::kNull)) {
+      WrongType(*capability, "a string");
     }
     lock->targets.push_back(std::move(target));
   }
@@ -72,20 +77,11 @@ class Reader {
     if (const Node* builds = List(node, "builds")) {
       for (const Node& item : builds->items) {
         if (!IsTable(item)) continue;
-        LockedBuild build;
-        build.variant = Text(item, "variant", false);
-        build.digest = Text(item, "digest", false, &build.span);
-        const Node* targets = List(item, "targets");
-        for (const Node& target : targets ? targets->items : std::vector<Node>{}) {
-          if (target.Is(Node::Kind::kInteger)) {
-            build.targets.push_back(static_cast<size_t>(target.integer));
-          }
-        }
-        kernel.builds.push_back(std::move(build));
+        kernel.builds.push_back(ReadBuild(item, lock->targets.size()));
       }
     }
     CheckCommit(kernel);
-    lock->kernels.push_back(std::move(kernel));
+    if (const LockedKernel* other = AddNew(kernel, lock)) ReportTwo(kernel, *other);
   }
 
   // {"dependency": {"repo-id", "version" | "revision"}, "lock": {"commit"}}, or before 0.14
@@ -110,10 +106,51 @@ class Reader {
     }
     kernel.repo = kernel.kernel;
     CheckCommit(kernel);
-    lock->kernels.push_back(std::move(kernel));
+    // The same twice is of no harm here.
+    const LockedKernel* other = AddNew(kernel, lock);
+    if (other && other->commit != kernel.commit) ReportTwo(kernel, *other);
   }
 
  private:
+  LockedBuild ReadBuild(const Node& node, size_t targets) {
+    LockedBuild build;
+    build.variant = Text(node, "variant", false);
+    build.digest = Text(node, "digest", false, &build.span);
+    const Node* list = List(node, "targets");
+    if (!list) return build;
+    for (const Node& place : list->items) {
+      // A number that is too large for an integer is none.
+      if (place.Is(Node::Kind::kInteger) && place.integer >= 0 &&
+          static_cast<uint64_t>(place.integer) < targets) {
+        build.targets.push_back(static_cast<size_t>(place.integer));
+      } else {
+        diagnostics_->Report<Diag::BadLock>(place.span, "a build's target is no place in `targets`");
+      }
+    }
+    return build;
+  }
+
+  // Adds a kernel that the lock does not have yet; else the entry that it has. In the older form
+  // of Python's file an entry is for every revision.
+  const LockedKernel* AddNew(const LockedKernel& kernel, Lock* lock) {
+    const auto [first, last] = places_.equal_range(kernel.kernel);
+    for (auto at = first; at != last; ++at) {
+      const LockedKernel& other = lock->kernels[at->second];
+      const bool any = lock->python && (other.revision.empty() || kernel.revision.empty());
+      if (any || other.revision == kernel.revision) return &other;
+    }
+    places_.emplace(kernel.kernel, lock->kernels.size());
+    lock->kernels.push_back(kernel);
+    return nullptr;
+  }
+
+  void ReportTwo(const LockedKernel& kernel, const LockedKernel& other) {
+    const std::string& revision = kernel.revision.empty() ? other.revision : kernel.revision;
+    diagnostics_->Report<Diag::BadLock>(
+        kernel.span, "a second entry for `" + kernel.kernel +
+                         (revision.empty() ? "" : "@" + revision) + "`");
+  }
+
   // A commit becomes part of paths and addresses.
   void CheckCommit(const LockedKernel& kernel) {
     if (kernel.commit.empty() || IsCommit(kernel.commit)) return;
@@ -127,6 +164,7 @@ class Reader {
   }
 
   Diagnostics* diagnostics_;
+  std::multimap<std::string, size_t> places_;  // of each kernel's entries
 };
 
 std::string Beside(const std::optional<std::string>& config_path, const std::string& name) {
@@ -154,6 +192,12 @@ std::optional<Lock> ReadLock(Diagnostics* diagnostics) {
     }
     if (root->Find("config")) lock.config = reader.Text(*root, "config", true, &lock.config_span);
     if (const Node* targets = reader.List(*root, "targets")) {
+      // Each is resolved, so a file of very many would take long.
+      if (targets->items.size() > kMaxLockTargets) {
+        diagnostics->Report<Diag::BadLock>(
+            targets->span, "more than " + std::to_string(kMaxLockTargets) + " targets");
+        return std::nullopt;
+      }
       for (const Node& item : targets->items) reader.ReadTarget(item, &lock);
     }
     if (const Node* kernels = reader.List(*root, "kernels")) {
@@ -182,9 +226,9 @@ std::optional<Lock> LoadLock(const std::optional<std::string>& config_path, cons
   }
   Diagnostics found(std::make_shared<Source>(path, std::move(*bytes)));
   std::optional<Lock> lock = ReadLock(&found);
-  if (lock && config && !lock->config.empty() &&
-      lock->config != config->substr(config->rfind('/') + 1)) {
-    found.Report<Diag::OtherLock>(lock->config_span, lock->config)
+  const std::string other = lock ? lock->config.value_or("") : "";
+  if (lock && config && !other.empty() && other != config->substr(config->rfind('/') + 1)) {
+    found.Report<Diag::OtherLock>(lock->config_span, other)
         .Help("kernelmap lock -o FILE writes one for each config, and --lock FILE reads it");
   }
   found.Finish();

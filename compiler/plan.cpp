@@ -6,6 +6,7 @@
 
 #include "compiler/catalogue.h"
 #include "compiler/contains.h"
+#include "compiler/display.h"
 #include "compiler/plan_json.h"
 
 namespace kernelmap {
@@ -94,19 +95,22 @@ std::string PlanToJson(const Plan& plan) {
 }
 
 std::string PlanToText(const Plan& plan) {
-  std::string text = plan.config_file.empty() ? "built-in mapping" : plan.config_file;
+  std::string text = plan.config_file.empty() ? "built-in mapping" : Printable(plan.config_file);
   text += " for " + TargetText(plan.target) + "\n";
   size_t width = 0;
-  for (const PlanEntry& entry : plan.entries) width = std::max(width, entry.name.size());
   for (const PlanEntry& entry : plan.entries) {
-    text += "  " + entry.name + std::string(width - entry.name.size(), ' ') + "  ";
-    for (const FusionModule& module : entry.modules) text += module.pattern + " ";
-    if (!entry.modules.empty()) text += "-> ";
-    if (entry.kernel) text += entry.kernel->ref;
-    if (!entry.kernel) text += DecisionName(entry.decision);
-    if (entry.reason) text += ": " + entry.reason->text + " [" + entry.reason->code + "]";
-    if (!entry.from_config) text += " (inherited)";
-    text += "\n";
+    width = std::max(width, Printable(entry.name).size());
+  }
+  for (const PlanEntry& entry : plan.entries) {
+    const std::string name = Printable(entry.name);
+    std::string line = name + std::string(width - name.size(), ' ') + "  ";
+    for (const FusionModule& module : entry.modules) line += module.pattern + " ";
+    if (!entry.modules.empty()) line += "-> ";
+    if (entry.kernel) line += entry.kernel->ref;
+    if (!entry.kernel) line += DecisionName(entry.decision);
+    if (entry.reason) line += ": " + entry.reason->text + " [" + entry.reason->code + "]";
+    if (!entry.from_config) line += " (inherited)";
+    text += "  " + Printable(line) + "\n";
   }
   if (plan.has_sites) text += SitesToText(plan.sites);
   return text;

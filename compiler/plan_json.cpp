@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "compiler/display.h"
 #include "compiler/site_path.h"
 
 namespace kernelmap {
@@ -41,7 +42,7 @@ void WriteSite(const Site& site, JsonWriter* json) {
 }
 
 std::string SiteLine(const Site& site) {
-  std::string line = "  " + PathWithIndex(site.path, site.index) + "  " + site.name;
+  std::string line = PathWithIndex(site.path, site.index) + "  " + site.name;
   if (site.kernel) line += " -> " + site.kernel->ref;
   if (!site.members.empty()) {
     line += " (";
@@ -55,7 +56,7 @@ std::string SiteLine(const Site& site) {
     line += ": " + site.reason->text + " [" + site.reason->code + "]";
     if (!site.reason->difference.empty()) line += "; " + site.reason->difference;
   }
-  return line + "\n";
+  return "  " + Printable(line) + "\n";
 }
 
 }  // namespace
@@ -143,7 +144,8 @@ std::string_view ActionName(Action action) {
 std::string TraceToText(const std::vector<TraceStep>& trace) {
   std::string text;
   for (const TraceStep& step : trace) {
-    text += std::string(step.ok ? "  ok    " : "  fails ") + step.step + ": " + step.text + "\n";
+    text += std::string(step.ok ? "  ok    " : "  fails ") + step.step + ": " +
+            Printable(step.text) + "\n";
   }
   return text;
 }

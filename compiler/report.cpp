@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/display.h"
 #include "compiler/plan_json.h"
 #include "compiler/reasons.h"
 
@@ -43,7 +44,7 @@ std::string ReportToJson(const Report& report) {
 }
 
 std::string ReportToText(const Report& report) {
-  std::string text = report.model_file + " for " + TargetText(report.target) + ": " +
+  std::string text = Printable(report.model_file) + " for " + TargetText(report.target) + ": " +
                      std::to_string(Count(report, Action::kReplaced)) + " replaced, " +
                      std::to_string(Count(report, Action::kFused)) + " fused, " +
                      std::to_string(Count(report, Action::kFallback)) + " fallback\n";

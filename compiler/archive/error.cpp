@@ -1,5 +1,7 @@
 #include "compiler/archive/error.h"
 
+#include "compiler/display.h"
+
 namespace kernelmap {
 
 const std::vector<ArchiveErrorKind>& ArchiveErrorKinds() {
@@ -19,7 +21,8 @@ std::string Describe(const ArchiveError& error) {
 
 std::string ArchiveErrorToText(const std::string& file, const ArchiveError& error) {
   const ArchiveErrorKind& kind = ArchiveErrorKinds()[static_cast<size_t>(error.code)];
-  return file + ": error[" + std::string(kind.code) + "]: " + Describe(error) + "\n";
+  return Printable(file) + ": error[" + std::string(kind.code) +
+         "]: " + Printable(Describe(error)) + "\n";
 }
 
 }  // namespace kernelmap

@@ -7,6 +7,7 @@
 #include "compiler/archive/path_index.h"
 #include "compiler/archive/sites.h"
 #include "compiler/catalogue.h"
+#include "compiler/display.h"
 #include "compiler/path_pattern.h"
 #include "compiler/plan_json.h"
 #include "compiler/site_path.h"
@@ -18,8 +19,8 @@ namespace {
 // "fallback, no entry maps this name [no_entry]".
 std::string OutcomeText(const Site& site) {
   std::string text(ActionName(site.action));
-  if (site.kernel) return text + ", " + site.kernel->ref;
-  return text + ", " + site.reason->text + " [" + site.reason->code + "]";
+  if (site.kernel) return text + ", " + Printable(site.kernel->ref);
+  return text + ", " + Printable(site.reason->text) + " [" + site.reason->code + "]";
 }
 
 std::string WhyText(const Answer& answer, std::string_view class_name) {
@@ -39,7 +40,8 @@ std::string WhyText(const Answer& answer, std::string_view class_name) {
 
 std::string MappedText(const PlanEntry& entry) {
   if (!entry.from_config) return "inherited";
-  return entry.source ? entry.source->file + ":" + std::to_string(entry.source->line) : "mapped";
+  return entry.source ? Printable(entry.source->file) + ":" + std::to_string(entry.source->line)
+                      : "mapped";
 }
 
 // The first of the patterns that matches.
@@ -53,16 +55,16 @@ std::optional<std::string> MatchingPattern(const std::vector<std::string>& patte
 
 std::string PathsText(const PlanEntry& entry, const ArchiveModule& module, const Plan& plan) {
   const std::string behind =
-      plan.model_root.empty() ? "" : ", behind the root `" + plan.model_root + "`";
+      plan.model_root.empty() ? "" : ", behind the root `" + Printable(plan.model_root) + "`";
   std::string text;
   if (!entry.only.empty()) {
     const auto only = MatchingPattern(entry.only, module.path, plan.model_root);
-    text += only ? "  ok    only: `" + *only + "` matches" + behind + "\n"
+    text += only ? "  ok    only: `" + Printable(*only) + "` matches" + behind + "\n"
                  : "  fails only: no pattern matches" + behind + "\n";
   }
   if (!entry.except.empty()) {
     const auto except = MatchingPattern(entry.except, module.path, plan.model_root);
-    text += except ? "  fails except: `" + *except + "` matches" + behind + "\n"
+    text += except ? "  fails except: `" + Printable(*except) + "` matches" + behind + "\n"
                    : "  ok    except: no pattern matches" + behind + "\n";
   }
   return text;
@@ -86,10 +88,10 @@ std::string FusionsText(const std::vector<const Site*>& fusions, const ArchiveMo
   for (const Site* site : fusions) {
     std::string members;
     for (const std::string& member : site->members) {
-      members += (members.empty() ? "" : " + ") + member;
+      members += (members.empty() ? "" : " + ") + Printable(member);
     }
-    text += "  " + site->name + (site->path == module.path ? ", here" : "") + ": " + members +
-            "; " + OutcomeText(*site) + "\n";
+    text += "  " + Printable(site->name) + (site->path == module.path ? ", here" : "") + ": " +
+            members + "; " + OutcomeText(*site) + "\n";
   }
   return text;
 }
@@ -109,15 +111,18 @@ std::string NotToldText(const Site* site, const std::vector<const Site*>& fusion
                         const ArchiveModule& module, const Plan& plan) {
   std::string text = "\nonly apply, or plan --prove, can tell\n";
   if (site && site->action == Action::kCandidate) {
-    text += "  whether the code computes what " + site->name + " does, and the kernel takes it\n";
-    for (const std::string& other : site->also) text += "  if not, whether " + other + " fits\n";
+    text += "  whether the code computes what " + Printable(site->name) +
+            " does, and the kernel takes it\n";
+    for (const std::string& other : site->also)
+      text += "  if not, whether " + Printable(other) + " fits\n";
   } else {
     text += site ? "  whether the code is another mapped layer's, which then decides\n"
                  : "  whether the code is a mapped layer's, whatever its class\n";
   }
   for (const Site* fusion : fusions) {
     if (fusion->action != Action::kCandidate) continue;
-    text += "  whether the modules of " + fusion->name + " are called one after the other\n";
+    text +=
+        "  whether the modules of " + Printable(fusion->name) + " are called one after the other\n";
   }
   if (const std::string functions = Functions(plan); !functions.empty()) {
     text += "  whether its forward computes a mapped function: " + functions + "\n";
@@ -137,23 +142,25 @@ std::string ModuleExplanation(const ModuleTree& tree, const ArchiveModule& modul
       with_sites.sites.begin(), with_sites.sites.end(),
       [&](const Site& site) { return site.path == module.path && site.members.empty(); });
   const Site* site = found == with_sites.sites.end() ? nullptr : &*found;
-  std::string text = PathText(module.path) + " of " + model + ", a " + module.class_name +
-                     ", for " + TargetText(plan.target) + ": ";
+  std::string text =
+      Printable(PathText(module.path) + " of " + model + ", a " + module.class_name) + ", for " +
+      TargetText(plan.target) + ": ";
   const bool parent = std::any_of(fusions.begin(), fusions.end(),
                                   [&](const Site* fusion) { return fusion->path == module.path; });
   text += site ? OutcomeText(*site) : parent ? "a site of fusions only" : "no site";
   text += "\n\nnames\n";
   const std::vector<Answer> answers = AnswersFor(plan, module.class_name);
   for (const Answer& answer : answers) {
-    text += "  " + answer.entry->name + ": " + WhyText(answer, module.class_name) + "; " +
-            MappedText(*answer.entry) + "\n";
+    text += "  " + Printable(answer.entry->name) + ": " + WhyText(answer, module.class_name) +
+            "; " + MappedText(*answer.entry) + "\n";
   }
   if (answers.empty()) text += "  none that is mapped\n";
   text += FusionsText(fusions, module);
   for (const Answer& answer : answers) {
     const PlanEntry& entry = *answer.entry;
     if (!site || entry.name != site->name) continue;
-    text += "\n" + entry.name + "\n" + TraceToText(entry.trace) + PathsText(entry, module, plan);
+    text += "\n" + Printable(entry.name) + "\n" + TraceToText(entry.trace) +
+            PathsText(entry, module, plan);
   }
   return text + NotToldText(site, fusions, module, plan);
 }
@@ -162,7 +169,8 @@ std::string NameSites(const ModuleTree& tree, const Plan& plan, std::string_view
                       const std::string& model) {
   const std::string not_told = "\nonly apply, or plan --prove, can tell\n  which ";
   const Layer* layer = BuiltinCatalogue().FindLayer(name);
-  if (layer && layer->function) return not_told + "modules of " + model + " compute it\n";
+  if (layer && layer->function)
+    return not_told + "modules of " + Printable(model) + " compute it\n";
   Plan copy = plan;
   AddModelSites(tree, &copy);
   std::string lines;
@@ -171,13 +179,13 @@ std::string NameSites(const ModuleTree& tree, const Plan& plan, std::string_view
     const bool first = site.name == name;
     if (!first && std::find(site.also.begin(), site.also.end(), name) == site.also.end()) continue;
     ++count;
-    lines += "  " + PathText(site.path) + "  " + site.class_name + "  ";
-    if (!first) lines += "after " + site.name + ": ";
+    lines += "  " + Printable(PathText(site.path) + "  " + site.class_name) + "  ";
+    if (!first) lines += "after " + Printable(site.name) + ": ";
     lines += std::string(ActionName(site.action));
     if (site.reason) lines += " [" + site.reason->code + "]";
     lines += "\n";
   }
-  return "\nsites in " + model + " (" + std::to_string(count) + ")\n" + lines +
+  return "\nsites in " + Printable(model) + " (" + std::to_string(count) + ")\n" + lines +
          (layer ? not_told + "modules have its code, whatever their class\n" : "");
 }
 

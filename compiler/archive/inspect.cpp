@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/catalogue.h"
+#include "compiler/display.h"
 #include "compiler/json_writer.h"
 #include "compiler/plan.h"
 #include "compiler/site_path.h"
@@ -106,7 +107,7 @@ std::string InspectToJson(const std::string& file, const Archive& archive, const
 
 std::string InspectToText(const std::string& file, const Archive& archive, const ModuleTree& tree) {
   Names names;
-  std::string text = file + ": " + std::to_string(tree.modules.size()) +
+  std::string text = Printable(file) + ": " + std::to_string(tree.modules.size()) +
                      " modules, archive version " + std::to_string(archive.version()) + "\n";
   size_t path_width = 0, class_width = 0;
   for (const ArchiveModule& module : tree.modules) {  // a few very long names must not widen all
@@ -129,14 +130,14 @@ std::string InspectToText(const std::string& file, const Archive& archive, const
     const std::vector<std::string>& mapped = names.Of(module.class_name);
     if (!mapped.empty()) line += "  -> " + JoinTexts(mapped);
     line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    text += Printable(line) + "\n";
   }
   if (!archive.extra_files().empty()) {
-    text += "extra files: " + JoinTexts(archive.extra_files()) + "\n";
+    text += "extra files: " + Printable(JoinTexts(archive.extra_files())) + "\n";
   }
   if (!tree.set_state_classes.empty()) {
     text += "loading it runs code of the archive: __setstate__ of " +
-            JoinTexts(tree.set_state_classes) + "\n";
+            Printable(JoinTexts(tree.set_state_classes)) + "\n";
   }
   return text;
 }

@@ -151,7 +151,7 @@ void Merge(std::vector<FetchedRepository>* list) {
 bool IsBad(const FetchedRepository& one) {
   if (!one.reason || !one.wanted) return false;
   const std::string& code = one.reason->code;
-  return code != "python_only" && code != "disabled";
+  return code != "python_only";
 }
 
 FetchReport FetchForConfig(const Config& config, const Environment& environment,
@@ -190,7 +190,7 @@ void ReportNotFetched(const Config& config, const FetchReport& report, Diagnosti
             ->Report<Diag::NotFetched>(candidate.span, candidate.ref.text,
                                        there ? "is there, but of no use" : "was not fetched",
                                        one.reason->text, one.reason->code)
-            .Help(FetchHelp(one.reason->code));
+            .Help(FetchHelp(*one.reason));
       }
     });
   };

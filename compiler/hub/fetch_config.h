@@ -36,8 +36,8 @@ void ReportNotFetched(const Config& config, const FetchReport& report, Diagnosti
 /// Whether what came of a repository is an error: it is wanted, and of no use.
 bool IsBad(const FetchedRepository& one);
 
-/// What to do about a reason of a fetch; "" of other words.
-std::string FetchHelp(const std::string& code);
+/// What to do about a reason why a kernel did not come or is not asked for; "" of other words.
+std::string FetchHelp(const Reason& reason);
 
 /// 0; 1 where something that the config wants was not fetched; 2 where the cache cannot be written.
 int FetchExitCode(const FetchReport& report);

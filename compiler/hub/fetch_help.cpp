@@ -5,7 +5,7 @@
 
 namespace kernelmap {
 
-std::string FetchHelp(const std::string& code) {
+std::string FetchHelp(const Reason& reason) {
   static const std::map<std::string, std::string> help = {
       {"offline", "HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE turn the Hub off: unset them"},
       {"unauthorized", "set HF_TOKEN to a token that may read the repository, or look at its name"},
@@ -25,7 +25,7 @@ std::string FetchHelp(const std::string& code) {
       {"not_locked", "kernelmap lock writes the file anew"},
       {"not_trusted",
        "add the publisher to `trusted_publishers`, or write `trust_remote_code = true` beside it"},
-      {"disabled", "remove the empty mapping, or set USE_HUB_KERNELS=1"},
+      {"disabled", "unset USE_HUB_KERNELS, or set it to 1"},
       {"not_found", "look at the revision: the Hub has the repository, but not this"},
       {"bad_ref",
        "name a branch, tag or version of the repository; a damaged ref of the cache can be deleted "
@@ -51,7 +51,11 @@ std::string FetchHelp(const std::string& code) {
       {"python_only", "nothing is wrong with it, but archives without Python cannot use it"},
       {"no_implementation", "look at the name behind the colon: the kernel has others"},
   };
-  const auto found = help.find(code);
+  if (reason.code == "not_trusted" && reason.text.ends_with("the policy of this machine")) {
+    return "KERNELMAP_POLICY names the policy: its `trusted_publishers` is the upper bound of trust "
+           "here, whatever a config says";
+  }
+  const auto found = help.find(reason.code);
   return found == help.end() ? "" : found->second;
 }
 

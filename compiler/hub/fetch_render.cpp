@@ -1,6 +1,7 @@
 // What came of a fetch, as JSON and as text.
 #include <algorithm>
 
+#include "compiler/display.h"
 #include "compiler/hub/fetch_config.h"
 #include "compiler/json_writer.h"
 #include "compiler/plan_json.h"
@@ -125,9 +126,9 @@ std::string LineOf(const FetchedRepository& one) {
   }
   if (files > 0) line += ", " + CountOf(files, "file") + ", " + std::to_string(bytes) + " bytes";
   if (one.reason) line += ", " + one.reason->text + " [" + one.reason->code + "]";
-  line += "\n";
+  line = Printable(line) + "\n";
   // Of the config's own kernels a diagnostic says it.
-  if (IsBad(one) && !one.own) line += "help: " + FetchHelp(one.reason->code) + "\n";
+  if (IsBad(one) && !one.own) line += "help: " + FetchHelp(*one.reason) + "\n";
   return line;
 }
 

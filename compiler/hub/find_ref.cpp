@@ -40,8 +40,9 @@ std::optional<HubRef> FindHubRef(HttpClient* http, const HubSettings& settings, 
       return std::nullopt;
     }
     if (IsCommit(revision)) return HubRef{"", request.locked.empty() ? revision : request.locked};
-    if (!request.locked.empty()) return HubRef{revision, request.locked};
   }
+  // The branch may mean another commit by now, so the cache's ref is not for a lock to write.
+  if (!request.locked.empty()) return HubRef{"", request.locked};
   auto place = known->find(request.repo);
   if (place == known->end()) {
     auto refs = HubRefs(http, settings, request.repo, reason);
@@ -51,13 +52,8 @@ std::optional<HubRef> FindHubRef(HttpClient* http, const HubSettings& settings, 
   const std::vector<HubRef>& refs = place->second;
   std::vector<std::string> names;
   for (const HubRef& ref : refs) names.push_back(ref.name);
-  if (!request.locked.empty()) {
-    for (const HubRef& ref : refs) {
-      if (ref.commit == request.locked && PickVersion({ref.name}, request.comparisons)) return ref;
-    }
-  }
   if (const auto picked = PickRef(names, revision, request.comparisons)) {
-    return HubRef{names[*picked], request.locked.empty() ? refs[*picked].commit : request.locked};
+    return refs[*picked];
   }
   if (!request.comparisons.empty() || IsVersionName(revision)) {
     *reason = NoRef(request, names);

@@ -167,10 +167,17 @@ std::optional<Reason> ReadOwnBinding(const std::string& text, std::string_view r
                                      const Catalogue& catalogue, std::optional<Binding>* binding) {
   Diagnostics diagnostics(std::make_shared<Source>("kernelmap.toml", text));
   *binding = ReadBinding(&diagnostics);
-  const std::string problem =
-      *binding ? BindingProblem(**binding, repo, catalogue) : diagnostics.list().front().message;
-  if (problem.empty()) return std::nullopt;
-  return Reason{"bad_metadata", "kernelmap.toml: " + problem, ""};
+  if (*binding) {
+    const std::string problem = BindingProblem(**binding, repo, catalogue);
+    if (problem.empty()) return std::nullopt;
+    return Reason{"bad_metadata", "kernelmap.toml: " + problem, ""};
+  }
+  const Diagnostic& first = diagnostics.list().front();
+  const LineColumn at = first.source->Locate(first.span.begin);
+  return Reason{"bad_metadata",
+                "kernelmap.toml:" + std::to_string(at.line) + ":" + std::to_string(at.column) +
+                    ": " + first.message,
+                ""};
 }
 
 }  // namespace kernelmap

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "compiler/sha256.h"
+#include "compiler/store/elf.h"
+#include "compiler/store/variant_name.h"
 
 namespace kernelmap {
 namespace {
@@ -22,32 +25,15 @@ std::string Join(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : folder + "/" + name;
 }
 
-// Whether an ELF file ends before its own tables do: it was cut short.
-bool IsCutShort(std::string_view start, uint64_t size) {
-  if (size == 0) return true;
-  if (!start.starts_with("\177ELF")) return false;
-  if (start.size() < 64 || start[4] != 2 || start[5] != 1) return start.size() < 64;
-  const auto read = [&](size_t at, size_t bytes) {
-    uint64_t value = 0;
-    for (size_t i = bytes; i-- > 0;) {
-      value = value << 8 | static_cast<unsigned char>(start[at + i]);
-    }
-    return value;
-  };
-  const uint64_t segments = read(32, 8), sections = read(40, 8);
-  const auto ends = [&](uint64_t at, uint64_t bytes) { return at > size || bytes > size - at; };
-  return ends(segments, read(54, 2) * read(56, 2)) || ends(sections, read(58, 2) * read(60, 2));
-}
-
 struct HashedFile {
   std::string sha256;  // hexadecimal
   std::string listed;  // as metadata lists it
   bool cut_short = false;
+  std::string machine;  // of an ELF file
 };
 
 std::optional<HashedFile> HashFile(int descriptor, uint64_t size, bool sha512) {
   Hasher sha256, other(Hasher::Kind::kSha512);
-  std::string start;
   uint64_t total = 0;
   std::string buffer(1 << 18, '\0');
   while (total <= size) {
@@ -56,14 +42,15 @@ std::optional<HashedFile> HashFile(int descriptor, uint64_t size, bool sha512) {
     if (got < 0) return std::nullopt;
     if (got == 0) break;
     const std::string_view bytes(buffer.data(), static_cast<size_t>(got));
-    if (start.size() < 64) start += bytes.substr(0, 64 - start.size());
     sha256.Add(bytes);
     if (sha512) other.Add(bytes);
     total += bytes.size();
   }
   if (total != size) return std::nullopt;  // it is being written to
   const std::string hash = sha256.Finish();
-  return HashedFile{ToHex(hash), ToBase64(sha512 ? other.Finish() : hash), IsCutShort(start, size)};
+  const ElfFacts elf = ReadElf(descriptor, size);
+  return HashedFile{ToHex(hash), ToBase64(sha512 ? other.Finish() : hash),
+                    size == 0 || elf.cut_short, elf.machine};
 }
 
 class Reader {
@@ -98,7 +85,7 @@ class Reader {
                   "`" + Visible(unlisted_.front()) + "` is not listed in metadata.json");
     }
     content_.digest = DigestOf(content_.files);
-    if (!FindLibrary()) return std::nullopt;
+    if (!FindLibrary() || !IsForMachine()) return std::nullopt;
     return std::move(content_);
   }
 
@@ -146,6 +133,7 @@ class Reader {
     const auto hashed = HashFile(file.get(), size, metadata_.digest_algorithm == "sha512");
     if (!hashed) return Fail(path, FolderError::kFailed), false;
     content_.files.push_back({path, size, hashed->sha256});
+    machines_[path] = hashed->machine;
     if (path == kMetadata) return true;
     const auto listed = metadata_.digests.find(path);
     if (listed != metadata_.digests.end() && listed->second != hashed->listed) {
@@ -174,12 +162,27 @@ class Reader {
     return false;
   }
 
+  // The library is for the machine that the build is named after, where both say one.
+  bool IsForMachine() {
+    std::string name = path_.empty() ? folder_.path() : path_;
+    while (name.ends_with('/')) name.pop_back();
+    const auto variant = VariantName::Parse(name.substr(name.rfind('/') + 1));
+    const std::string& machine = machines_[content_.library];
+    if (!variant || variant->arch.empty() || machine.empty() || machine == variant->arch) {
+      return true;
+    }
+    Fail("bad_metadata", "`" + Visible(content_.library) + "` is for " + machine +
+                             ", its folder is named after " + variant->arch);
+    return false;
+  }
+
   const Folder& folder_;
   const std::string& path_;
   const Metadata& metadata_;
   Reason* reason_;
   VariantContent content_;
   uint64_t bytes_ = 0;
+  std::map<std::string, std::string> machines_;      // of files
   std::vector<std::pair<std::string, bool>> wrong_;  // and whether cut short
   std::vector<std::string> unlisted_;
 };

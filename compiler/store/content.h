@@ -22,7 +22,8 @@ struct VariantContent {
 
 /// Reads and checks the variant in `folder` at `path`. Else the reason: `unsafe_path`,
 /// `too_many_files`, `incomplete`, `truncated`, `tampered`, or `bad_metadata` where several shared
-/// libraries are there and none is named after the build.
+/// libraries are there and none is named after the build, or the library is for another machine than
+/// the build's name says.
 std::optional<VariantContent> ReadContent(const Folder& folder, const std::string& path,
                                           const Metadata& metadata, Reason* reason);
 

@@ -1,6 +1,7 @@
 // The renderings of a survey.
 #include <algorithm>
 
+#include "compiler/display.h"
 #include "compiler/json_writer.h"
 #include "compiler/plan_json.h"
 #include "compiler/store/folder.h"
@@ -54,7 +55,7 @@ std::string DetailsText(const BuildDetails& details) {
                                   : "      library " + Visible(details.library) + "\n";
   std::string layers;
   for (const LayerInfo& layer : details.layers) {
-    layers += (layers.empty() ? "" : ", ") + FlagsText(layer);
+    layers += (layers.empty() ? "" : ", ") + Printable(FlagsText(layer));
   }
   text += "      layers " + (layers.empty() ? "none" : layers) + "\n";
   if (!metadata.python_depends.empty()) {
@@ -169,7 +170,8 @@ std::string SurveyToList(const std::vector<RepositoryInfo>& repositories, const 
     for (const CommitInfo& commit : repository.commits) {
       const std::string refs = Join(commit.refs);
       text += "  " + (commit.commit.empty() ? std::string(10, '-') : commit.commit.substr(0, 10)) +
-              "  " + refs + std::string(width - refs.size(), ' ') + "  " + Summary(commit) + "\n";
+              "  " + refs + std::string(width - refs.size(), ' ') + "  " +
+              Printable(Summary(commit)) + "\n";
     }
   }
   return text;
@@ -182,15 +184,16 @@ std::string SurveyToText(const RepositoryInfo& repository, const Target& target)
       text += commit.commit.empty() ? "no commit" : "commit " + commit.commit;
       text += (commit.refs.empty() ? "" : " (" + Join(commit.refs) + ")") + "\n";
     }
-    if (commit.problem || commit.redirect) text += "  " + Summary(commit) + "\n";
+    if (commit.problem || commit.redirect) text += "  " + Printable(Summary(commit)) + "\n";
     for (const BuildInfo& build : commit.builds) {
       text += std::string(build.problem       ? "  broken    "
                           : build.chosen      ? "  chosen    "
                           : build.why.empty() ? "  suits     "
                                               : "  rejected  ") +
-              Visible(build.variant) + (build.why.empty() ? "" : ": " + build.why) + "\n";
+              Visible(build.variant) + (build.why.empty() ? "" : ": " + Printable(build.why)) +
+              "\n";
       if (build.problem) {
-        text += "      " + build.problem->text + " [" + build.problem->code + "]\n";
+        text += "      " + Printable(build.problem->text) + " [" + build.problem->code + "]\n";
       }
       if (build.details) text += DetailsText(*build.details);
     }

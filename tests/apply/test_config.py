@@ -77,13 +77,13 @@ class Config(km.Case):
         self.assertEqual(set(self.fallbacks(report).values()), {"python_only"})
         self.assertEqual(len(report["sites"]), 5)
 
-    def test_the_original_is_not_overwritten(self):
+    def test_no_other_output_overwrites_what_is_read(self):
         model, config = self.save(FloatInput(OwnRMSNorm)), self.config(ONLY_NORMS)
         link = self.folder / "link.pt"
         link.symlink_to(model)
         before = model.read_bytes()
-        for arguments in (["-o", model], ["-o", link], ["-o", self.folder / "out.pt", "--report", model],
-                          ["-o", config]):
+        for arguments in (["-o", self.folder / "out.pt", "--report", model],
+                          ["-o", self.folder / "out.pt", "--report", link], ["-o", config]):
             done = km.run("apply", config, model, *arguments)
             self.assertEqual(done.code, 2, done)
             self.assertIn("would be overwritten", done.stderr)

@@ -38,6 +38,26 @@ TEST(Binding, WrongFiles) {
             "`python_only` must be a list of tables, not a whole number");
 }
 
+TEST(Binding, WhatAKernelSaysOfItself) {
+  const auto with = [](const std::string& line) {
+    return Wrong("repo = \"a/b\"\n[[kernel]]\nname = \"K\"\n" + line);
+  };
+  for (const char* number : {"nan", "inf", "-inf", "-1.0", "0.051", "1e6"}) {
+    EXPECT_EQ(with("tolerance = { float32 = " + std::string(number) + " }"),
+              "`float32` must be a number from 0 to 0.05, not " + std::string(number));
+  }
+  EXPECT_EQ(with("tolerance = { floot32 = 1e-6 }"), "unknown key `floot32` in `tolerance`");
+  EXPECT_EQ(with("devices = [\"cpu\", \"x\"]"), "`x` is not a value of `devices`");
+  EXPECT_EQ(with("dtypes = [\"floaty\"]"), "`floaty` is not a value of `dtypes`");
+  EXPECT_EQ(with("[[kernel]]\nname = \"K\""), "`K` is there twice in a binding");
+  for (const std::string op :
+       {"((", "", "norm", "norm(Tensor x)", "norm(Tensor x] -> Tensor", "(Tensor x) -> Tensor",
+        "norm(Tensor x)) -> Tensor", "norm(Tensor x) -> "}) {
+    EXPECT_EQ(Wrong("repo = \"a/b\"\nops = [\"" + op + "\"]"),
+              "`" + op + "` is not a value of `ops`");
+  }
+}
+
 TEST(Binding, Layouts) {
   Diagnostics diagnostics(std::make_shared<Source>("binding.toml", R"toml(
 repo = "org/mlps"

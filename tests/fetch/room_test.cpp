@@ -95,7 +95,7 @@ TEST(FetchHelpTest, OfEveryReason) {
     // Words of a report, and steps of a search: not reasons there.
     if (kind.code == "capability") continue;
     ++reasons;
-    const std::string help = FetchHelp(std::string(kind.code));
+    const std::string help = FetchHelp({std::string(kind.code), "", ""});
     EXPECT_FALSE(help.empty()) << kind.code;
     EXPECT_EQ(help.find('\n'), std::string::npos) << kind.code;
   }

@@ -253,7 +253,7 @@ class LayoutTest(unittest.TestCase):
 
     def test_broken_bindings(self):
         for old, new, text in [
-                ("concat(gate_proj.weight, up_proj.weight, dim=0)", "concat(gate_proj.weight, dim=)", "kernelmap.toml: "),
+                ("concat(gate_proj.weight, up_proj.weight, dim=0)", "concat(gate_proj.weight, dim=)", "kernelmap.toml:"),
                 ('down = "down_weight"', 'up = "down_weight"', "neither made by its layout nor a parameter"),
                 ("down = \"down_weight\" }\nsource", "down = \"other.weight\" }\nsource", "`other.weight` is no parameter"),
         ]:

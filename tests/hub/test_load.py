@@ -316,6 +316,12 @@ def forward(x: Tensor) -> Tensor:
         sample.make_folder(folder, library)
         config = self.write("foreign.toml",
                             f'use_local_kernel = true\n[kernel_mapping]\nSiluAndMul = "{folder}:SiluAndMul"\n')
+        report = self.apply(config, self.traced, self.root / "foreign.pt")
+        self.assertIn("bad_metadata", {site["reason"]["code"] for site in report["sites"]})
+        self.assertIn("is for riscv64", str(report))
+        # A folder whose name says no processor.
+        build = folder / "build"
+        (build / sample.VARIANT).rename(build / "torch-cpu")
         self.apply(config, self.traced, self.root / "foreign.pt")
         done = sample.python(f"""
             import kernelmap

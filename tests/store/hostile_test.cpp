@@ -1,10 +1,12 @@
 // Caches that are damaged, or made to mislead: each is refused with a reason, quickly, and nothing
 // outside the repository is read.
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 
 #include "tests/store/sample.h"
 
@@ -237,6 +239,53 @@ TEST_F(Hostile, ContentThatIsNotWhatMetadataLists) {
   sample_.Write(variant_ + "/__pycache__/layers.pyc", "x");
   sample_.Write(variant_ + "/x.pyc", "x");
   EXPECT_EQ(Find(), "found");
+}
+
+// A library as a loader sees it: a header, and one segment of `bytes`; no table of sections.
+std::string Library(uint16_t machine, uint64_t bytes) {
+  std::string text(sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), '\0');
+  auto* header = reinterpret_cast<Elf64_Ehdr*>(text.data());
+  std::memcpy(header->e_ident, ELFMAG, SELFMAG);
+  header->e_ident[EI_CLASS] = ELFCLASS64;
+  header->e_ident[EI_DATA] = ELFDATA2LSB;
+  header->e_machine = machine;
+  header->e_phoff = sizeof(Elf64_Ehdr);
+  header->e_phentsize = sizeof(Elf64_Phdr);
+  header->e_phnum = 1;
+  auto* segment = reinterpret_cast<Elf64_Phdr*>(text.data() + sizeof(Elf64_Ehdr));
+  segment->p_type = PT_LOAD;
+  segment->p_filesz = bytes;
+  return text;
+}
+
+TEST_F(Hostile, LibrariesThatLoadMoreThanThereIs) {
+  const auto with = [&](const std::string& library) {
+    std::map<std::string, std::string> files = {{"_relu_1.abi3.so", library}};
+    files["metadata.json"] = MetadataFor(files);
+    std::map<std::string, std::string> build;
+    for (const auto& [name, text] : files) {
+      build["build/" + std::string(kVariant) + "/" + name] = text;
+    }
+    sample_.AddCommit("good/elf", Commit('e'), build);
+    const RepositoryAnswer answer = sample_.Find("good/elf", Commit('e'));
+    fs::remove_all(sample_ / "kernels--good--elf");
+    return Code(answer) + (answer.reason ? " " + answer.reason->text : "");
+  };
+  const std::string whole = Library(EM_X86_64, 120);
+  EXPECT_EQ(with(whole), "found");
+  EXPECT_TRUE(with(Library(EM_X86_64, 121)).starts_with("truncated")) << with(whole);
+  EXPECT_TRUE(with(Library(EM_X86_64, ~uint64_t{0})).starts_with("truncated"));
+  EXPECT_TRUE(with(whole.substr(0, 100)).starts_with("truncated"));
+  EXPECT_NE(with(Library(EM_AARCH64, 120))
+                .find("`_relu_1.abi3.so` is for aarch64, its folder is named after x86_64"),
+            std::string::npos)
+      << with(Library(EM_AARCH64, 120));
+  std::string other = whole;
+  other[EI_CLASS] = ELFCLASS32;
+  EXPECT_TRUE(with(other).starts_with("bad_metadata"));
+  other = whole;
+  other[EI_DATA] = ELFDATA2MSB;
+  EXPECT_TRUE(with(other).starts_with("bad_metadata"));
 }
 
 TEST_F(Hostile, PathsInDigestsLeadNowhere) {
