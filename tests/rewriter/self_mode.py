@@ -5,7 +5,8 @@ usage: self_mode.py SOUNDNESS MODELS_DIR [--fusions | LAYER.toml …]
 With --fusions, modules are fused too, in both of their forms.
 
 With layer files, the references in them (the catalogue's, phrased another way) must find the same
-sites as the catalogue's own.
+sites as the catalogue's own. An expression in another order may lay out its result in memory otherwise,
+and some processors' matrix products round by layout: outputs are the same within rounding there.
 """
 import glob
 import os
@@ -34,10 +35,19 @@ def inputs(module):
     return [torch.randint(1, 100, shape) for shape in ((2, 8), (3, 13), (1, 1), (4, 1))]
 
 
+def close(a, b):
+    try:
+        torch.testing.assert_close(a, b)
+    except AssertionError:
+        return False
+    return True
+
+
 def main():
     program, folder, layers = sys.argv[1], sys.argv[2], sys.argv[3:]
     torch.set_num_threads(1)
     torch.manual_seed(0)
+    rephrased = layers and "--fusions" not in layers
     models = sorted(glob.glob(f"{folder}/*.pt") + glob.glob(f"{folder}/handmade/*.pt"))
     models = [m for m in models if "set_state" not in m]
     total, fused = 0, set()
@@ -45,7 +55,7 @@ def main():
         out = os.path.join(temporary, "out.pt")
         for model in models:
             found = sites(program, model, out, layers)
-            if layers and "--fusions" not in layers:
+            if rephrased:
                 expected = sites(program, model, os.path.join(temporary, "plain.pt"), [])
                 if found != expected:
                     sys.exit(f"{model}: other sites: {set(found) ^ set(expected)}")
@@ -55,13 +65,13 @@ def main():
             with torch.no_grad():
                 for x in inputs(stock):
                     a, b = stock(x.clone()), rewritten(x.clone())
-                    if a.dtype != b.dtype or not torch.equal(a, b):
+                    if a.dtype != b.dtype or not (close(a, b) if rephrased else torch.equal(a, b)):
                         sys.exit(f"{model}: differs for {tuple(x.shape)}")
     if total == 0:
         sys.exit("no site was replaced")
     if ("--fusions" in layers) != (fused == {"RMSNorm+MLP", "Linear+Linear+Linear"}):
         sys.exit(f"fused: {fused}")
-    print(f"{total} sites in {len(models)} archives, bit-identical")
+    print(f"{total} sites in {len(models)} archives, {'the same' if rephrased else 'bit-identical'}")
 
 
 if __name__ == "__main__":
