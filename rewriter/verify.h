@@ -15,7 +15,8 @@ namespace kernelmap {
 struct VerifyOptions {
   /// A file with a tuple of tensors (or one tensor) that torch.save wrote. Nothing: the input that
   /// the stock archive's extra file input.json describes, {"shape": [2, 8], "vocab": 100}: token
-  /// ids in [1, vocab), or with four dimensions pixels in the model's dtype; seed 0.
+  /// ids in [1, vocab), or with four dimensions pixels in the model's dtype; or what its "dtype"
+  /// says: uniform in [0, 1) for floating ones. Seed 0.
   std::optional<std::string> inputs;
   std::string device = "cpu";
   LoadOptions kernels;  // for OUT

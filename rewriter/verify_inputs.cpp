@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/compile.h"
+#include "rewriter/expr/dtype.h"
 
 namespace kernelmap {
 namespace {
@@ -64,7 +65,8 @@ std::optional<ApplyError> MakeInputs(const std::string& description,
                       "has no extra file input.json that describes an input: give --inputs, a file "
                       "that torch.save wrote with a tuple of forward's inputs"};
   }
-  const ApplyError malformed{file, "its input.json is not {\"shape\": [int, …], \"vocab\": int}"};
+  const ApplyError malformed{
+      file, "its input.json is not {\"shape\": [int, …], \"vocab\": int, \"dtype\": \"float32\"}"};
   const auto json = nlohmann::json::parse(description, nullptr, false);
   if (!json.is_object() || !json.contains("shape") || !json["shape"].is_array()) return malformed;
   std::vector<int64_t> shape;
@@ -77,16 +79,22 @@ std::optional<ApplyError> MakeInputs(const std::string& description,
     if (shape.back() > 0 && elements > kMaxElements / shape.back()) return malformed;
     elements *= shape.back();
   }
+  std::optional<expr::DType> dtype;  // else pixels for four dimensions, and ids for others
+  if (const auto name = json.find("dtype"); name != json.end()) {
+    if (name->is_string()) dtype = expr::DTypeFromName(name->get<std::string>());
+    if (!dtype) return malformed;
+  }
   at::manual_seed(0);
-  if (shape.size() == 4) {
-    *inputs = {at::rand(shape).to(ModelDType(model))};
+  if (dtype ? expr::IsFloating(*dtype) : shape.size() == 4) {
+    *inputs = {at::rand(shape).to(dtype ? static_cast<at::ScalarType>(*dtype) : ModelDType(model))};
     return std::nullopt;
   }
   const auto vocab = json.find("vocab");
   if (vocab == json.end() || !vocab->is_number_integer() || vocab->get<int64_t>() < 2) {
     return malformed;
   }
-  *inputs = {at::randint(1, vocab->get<int64_t>(), shape, at::kLong)};
+  const at::Tensor ids = at::randint(1, vocab->get<int64_t>(), shape, at::kLong);
+  *inputs = {ids.to(static_cast<at::ScalarType>(dtype.value_or(expr::kInt64)))};
   return std::nullopt;
 }
 

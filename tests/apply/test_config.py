@@ -89,6 +89,22 @@ class Config(km.Case):
             self.assertIn("would be overwritten", done.stderr)
             self.assertEqual(model.read_bytes(), before)
 
+    def test_verify_makes_inputs_of_the_dtype_that_an_archive_says(self):
+        stock = self.folder / "stock.pt"
+        for about, code, says in [
+                ({"shape": [2, 3, 16], "dtype": "float32"}, 0, "on input.json float32[2, 3, 16]"),
+                ({"shape": [2, 3, 16], "dtype": "bfloat16"}, 0, "on input.json bfloat16[2, 3, 16]"),
+                ({"shape": [2, 3, 16], "dtype": "int32", "vocab": 9}, 0, "on input.json int32[2, 3, 16]"),
+                ({"shape": [2, 3, 16], "dtype": "int32"}, 1, "its input.json is not"),
+                ({"shape": [2, 3, 16], "dtype": "float"}, 1, "its input.json is not"),
+                ({"shape": [2, 3, 16], "dtype": 6}, 1, "its input.json is not")]:
+            with self.subTest(about=about):
+                torch.jit.script(FloatInput(OwnRMSNorm)).save(str(stock), _extra_files={"input.json": json.dumps(about)})
+                self.apply(stock, config=self.config(ONLY_NORMS))
+                done = km.run("verify", stock, self.out)
+                self.assertEqual(done.code, code, done)
+                self.assertIn(says, done.stdout + done.stderr)
+
     def test_gemma_is_not_llama(self):
         for name in ("gemma", "gemma.bf16"):
             report = self.apply(km.model(name), config=self.config(ONLY_NORMS))
